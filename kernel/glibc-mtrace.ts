@@ -4,36 +4,8 @@ import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
 import { CUT, MAX_LINE, MORE_LINES, NO_LINES, TOO_LONG } from '../lib/kernel/layouts/glibc-mtrace'
 import { MAX_STRINGS } from '../lib/kernel/layouts/strings'
-import {
-  ADDRESS,
-  CALL_SITE,
-  FIELDS,
-  FUNCTION,
-  KIND,
-  MASK,
-  MODULE,
-  OLD_ADDRESS,
-  OUTCOME,
-  SIZE,
-  TEXT,
-} from './shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_CALL_SITE,
-  HAS_FIELDS,
-  HAS_FUNCTION,
-  HAS_MODULE,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_SIZE,
-  HAS_TEXT,
-  KIND_ALLOC,
-  KIND_COMMENT,
-  KIND_FREE,
-  KIND_REALLOC,
-  OUTCOME_ALLOCATED,
-  OUTCOME_FREED,
-} from './shared/event'
+import * as Column from './shared/columns'
+import * as Event from './shared/event'
 import {
   AT,
   BANG,
@@ -62,7 +34,19 @@ import { findLf, LF } from './shared/lines'
 import { hex } from './shared/numbers'
 import { clearStrings, intern, stringsFull } from './shared/strings'
 
-export { ADDRESS, CALL_SITE, FIELDS, FUNCTION, KIND, MASK, MODULE, OLD_ADDRESS, OUTCOME, SIZE, TEXT }
+export {
+  ADDRESS,
+  CALL_SITE,
+  FIELDS,
+  FUNCTION,
+  KIND,
+  MASK,
+  MODULE,
+  OLD_ADDRESS,
+  OUTCOME,
+  SIZE,
+  TEXT,
+} from './shared/columns'
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
 /** The input buffer: 262144 bytes, followed by room for what readers examine beyond a line. */
@@ -135,24 +119,24 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
     let pair: usize = 0
     if (q != 0) {
       if (word == PLUS || word == GREATER) {
-        next = pointer(q + 2, ADDRESS + wide)
-        if (next != 0) next = size(next, SIZE + wide)
-        set = HAS_ADDRESS | HAS_SIZE
+        next = pointer(q + 2, Column.ADDRESS + wide)
+        if (next != 0) next = size(next, Column.SIZE + wide)
+        set = Event.HAS_ADDRESS | Event.HAS_SIZE
         if (word == PLUS) {
-          store<u8>(KIND + i, KIND_ALLOC)
+          store<u8>(Column.KIND + i, Event.KIND_ALLOC)
         } else {
-          store<u8>(KIND + i, KIND_REALLOC)
-          store<u8>(OUTCOME + i, OUTCOME_ALLOCATED)
-          set |= HAS_OUTCOME
+          store<u8>(Column.KIND + i, Event.KIND_REALLOC)
+          store<u8>(Column.OUTCOME + i, Event.OUTCOME_ALLOCATED)
+          set |= Event.HAS_OUTCOME
         }
       } else if (word == MINUS) {
-        next = pointer(q + 2, ADDRESS + wide)
-        store<u8>(KIND + i, KIND_FREE)
-        set = HAS_ADDRESS
+        next = pointer(q + 2, Column.ADDRESS + wide)
+        store<u8>(Column.KIND + i, Event.KIND_FREE)
+        set = Event.HAS_ADDRESS
       } else if (word == LESS) {
-        next = pointer(q + 2, OLD_ADDRESS + wide)
-        store<u8>(KIND + i, KIND_REALLOC)
-        set = HAS_OLD_ADDRESS
+        next = pointer(q + 2, Column.OLD_ADDRESS + wide)
+        store<u8>(Column.KIND + i, Event.KIND_REALLOC)
+        set = Event.HAS_OLD_ADDRESS
         if (next != 0 && load<u8>(next) == LF) {
           const second = next + 1
           if (second >= end) {
@@ -168,8 +152,8 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
           let last: usize = 0
           const operation = second < end ? operationOfPair(start, q - start, place, second) : 0
           if (operation != 0) {
-            last = pointer(operation + 2, ADDRESS + wide)
-            if (last != 0) last = size(last, SIZE + wide)
+            last = pointer(operation + 2, Column.ADDRESS + wide)
+            if (last != 0) last = size(last, Column.SIZE + wide)
           }
           if (last == 0 && isCut && second < end && findLf(second) + 1 == end) {
             fault = CUT
@@ -178,18 +162,18 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
           if (last != 0 && load<u8>(last) == LF) {
             read++
             pair = last
-            set |= HAS_ADDRESS | HAS_SIZE
+            set |= Event.HAS_ADDRESS | Event.HAS_SIZE
           } else {
-            store<u8>(OUTCOME + i, OUTCOME_FREED)
-            set |= HAS_OUTCOME
+            store<u8>(Column.OUTCOME + i, Event.OUTCOME_FREED)
+            set |= Event.HAS_OUTCOME
           }
         }
       } else if (word == BANG) {
-        next = pointer(q + 2, OLD_ADDRESS + wide)
-        if (next != 0) next = size(next, SIZE + wide)
-        store<u8>(KIND + i, KIND_REALLOC)
-        store<u64>(ADDRESS + wide, 0)
-        set = HAS_ADDRESS | HAS_OLD_ADDRESS | HAS_SIZE
+        next = pointer(q + 2, Column.OLD_ADDRESS + wide)
+        if (next != 0) next = size(next, Column.SIZE + wide)
+        store<u8>(Column.KIND + i, Event.KIND_REALLOC)
+        store<u64>(Column.ADDRESS + wide, 0)
+        set = Event.HAS_ADDRESS | Event.HAS_OLD_ADDRESS | Event.HAS_SIZE
       }
     }
     if (next == 0 || load<u8>(next) != LF) {
@@ -204,9 +188,9 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
         fault = CUT
         break
       }
-      store<u8>(KIND + i, KIND_COMMENT)
-      store<u32>(TEXT + ((<usize>i) << 2), intern(start, <u32>(next - start)))
-      set = HAS_TEXT
+      store<u8>(Column.KIND + i, Event.KIND_COMMENT)
+      store<u32>(Column.TEXT + ((<usize>i) << 2), intern(start, <u32>(next - start)))
+      set = Event.HAS_TEXT
       if (!isKnown && odd++ == 0) firstOdd = read
     } else {
       if (next - start >= MAX_LINE) {
@@ -217,14 +201,16 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
       if (place != NO_PLACE) {
         const at = (<usize>place) << 2
         const told = load<u32>(PLACE_SET + at) & ~KNOWN
-        if ((told & HAS_CALL_SITE) != 0) store<u64>(CALL_SITE + wide, load<u64>(PLACE_SITE + ((<usize>place) << 3)))
-        if ((told & HAS_MODULE) != 0) store<u32>(MODULE + ((<usize>i) << 2), load<u32>(PLACE_MODULE + at))
-        if ((told & HAS_FUNCTION) != 0) store<u32>(FUNCTION + ((<usize>i) << 2), load<u32>(PLACE_FUNCTION + at))
-        if ((told & HAS_FIELDS) != 0) store<u32>(FIELDS + ((<usize>i) << 2), load<u32>(PLACE_FIELDS + at))
+        if ((told & Event.HAS_CALL_SITE) != 0)
+          store<u64>(Column.CALL_SITE + wide, load<u64>(PLACE_SITE + ((<usize>place) << 3)))
+        if ((told & Event.HAS_MODULE) != 0) store<u32>(Column.MODULE + ((<usize>i) << 2), load<u32>(PLACE_MODULE + at))
+        if ((told & Event.HAS_FUNCTION) != 0)
+          store<u32>(Column.FUNCTION + ((<usize>i) << 2), load<u32>(PLACE_FUNCTION + at))
+        if ((told & Event.HAS_FIELDS) != 0) store<u32>(Column.FIELDS + ((<usize>i) << 2), load<u32>(PLACE_FIELDS + at))
         set |= told
       }
     }
-    store<u32>(MASK + ((<usize>i) << 2), set)
+    store<u32>(Column.MASK + ((<usize>i) << 2), set)
     all |= set
     i++
     read++

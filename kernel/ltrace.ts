@@ -6,24 +6,7 @@
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
 import { MAX_LINE } from '../lib/kernel/layouts/ltrace'
-import {
-  ADDRESS,
-  ALIGNMENT,
-  API,
-  CALL_SITE,
-  ELEMENT_SIZE,
-  ELEMENTS,
-  END_TIME,
-  FIELDS,
-  KIND,
-  MASK,
-  MODULE,
-  OLD_ADDRESS,
-  PROCESS,
-  SIZE,
-  THREAD,
-  TIME,
-} from './shared/columns'
+import * as Column from './shared/columns'
 import { DELETE, FREE, functionOf, lose, MEMALIGN, OTHER, putCall } from './shared/called'
 import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
@@ -102,7 +85,7 @@ export {
   SIZE,
   THREAD,
   TIME,
-}
+} from './shared/columns'
 export { abandonAll } from './ltrace/threads'
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
@@ -144,7 +127,7 @@ let lineNumber: u32 = 0
 /** Writes the event of a call. */
 function put(i: u32, call: u32, arguments_: u32, values: usize, name: usize, length: u32, result: u64, set: u32): void {
   set |= putCall(i, call, arguments_, values, name, length, result)
-  store<u32>(MASK + ((<usize>i) << 2), set)
+  store<u32>(Column.MASK + ((<usize>i) << 2), set)
   all |= set
 }
 
@@ -152,17 +135,17 @@ function put(i: u32, call: u32, arguments_: u32, values: usize, name: usize, len
 function putHead(i: u32, set: u32, time: u64, site: u64, module: usize, length: u32): u32 {
   const wide = (<usize>i) << 3
   if ((set & HAS_THREAD) != 0) {
-    store<u64>(THREAD + wide, load<u64>(LINE_THREAD))
+    store<u64>(Column.THREAD + wide, load<u64>(LINE_THREAD))
     const process = processOf()
     if (process != FIRST) {
-      store<u64>(PROCESS + wide, process)
+      store<u64>(Column.PROCESS + wide, process)
       set |= HAS_PROCESS
     }
   }
-  store<u64>(TIME + wide, time)
-  store<u64>(CALL_SITE + wide, site)
+  store<u64>(Column.TIME + wide, time)
+  store<u64>(Column.CALL_SITE + wide, site)
   if (length == 0) return set
-  store<u32>(MODULE + ((<usize>i) << 2), intern(module, length))
+  store<u32>(Column.MODULE + ((<usize>i) << 2), intern(module, length))
   return set | HAS_MODULE
 }
 
@@ -256,7 +239,7 @@ function returns(place: usize, found: u32, p: usize, end: usize, i: u32): i32 {
   const time = load<u64>(call, C_TIME)
   set = putHead(i, set, time, load<u64>(call, C_SITE), call + C_MODULE, load<u32>(call, C_MODULE_LENGTH))
   if ((set & HAS_TIME) != 0) {
-    store<u64>(END_TIME + ((<usize>i) << 3), hasDuration ? time + load<u64>(DURATION) : load<u64>(LINE_TIME))
+    store<u64>(Column.END_TIME + ((<usize>i) << 3), hasDuration ? time + load<u64>(DURATION) : load<u64>(LINE_TIME))
     set |= HAS_END_TIME
   }
   put(i, what, load<u32>(call, C_COUNT), call + C_ARGUMENTS, call + C_NAME, nameBytes, result, set)
@@ -292,7 +275,7 @@ function forked(p: usize, end: usize): void {
 
 /** An event of posix_memalign that does not have the address of its block: if there is a block, the log has lost it. */
 function withoutAddress(i: u32, status: u64): void {
-  const at = MASK + ((<usize>i) << 2)
+  const at = Column.MASK + ((<usize>i) << 2)
   const set = load<u32>(at)
   store<u32>(at, status == 0 ? lose(i, set) : set & ~HAS_ADDRESS)
   all |= load<u32>(at)
@@ -362,7 +345,7 @@ function readLine(p: usize, end: usize, i: u32): i32 {
   const time = load<u64>(LINE_TIME)
   let set = putHead(i, head, time, load<u64>(LINE_SITE), moduleAt, moduleLength)
   if (hasDuration && (set & HAS_TIME) != 0) {
-    store<u64>(END_TIME + ((<usize>i) << 3), time + load<u64>(DURATION))
+    store<u64>(Column.END_TIME + ((<usize>i) << 3), time + load<u64>(DURATION))
     set |= HAS_END_TIME
   }
   put(i, does, count, ARGUMENTS, nameAt, nameLength, load<u64>(RESULT), set)

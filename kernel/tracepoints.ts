@@ -3,25 +3,7 @@
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
 import { MAX_LINE, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
-import {
-  ADDRESS,
-  API,
-  CALL_SITE,
-  CPU,
-  ELEMENTS,
-  FIELDS,
-  FUNCTION,
-  GFP_FLAGS,
-  KIND,
-  MASK,
-  MODULE,
-  NODE,
-  SIZE,
-  THREAD,
-  TIME,
-  TYPE,
-  USABLE,
-} from './shared/columns'
+import * as Column from './shared/columns'
 import { HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
 import { cutLine, endOfLine, findEither, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { decimal } from './shared/numbers'
@@ -50,7 +32,7 @@ export {
   TIME,
   TYPE,
   USABLE,
-}
+} from './shared/columns'
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
 /** The text to read: 262144 bytes, followed by room for what readers examine beyond a line. */
@@ -88,7 +70,7 @@ function readLost(p: usize, i: u32): u32 {
     let q = decimal(p + 4, NUMBER)
     if (q == 0 || load<u16>(q) != 0x5b20 || !readCpu(p + 4, q, i)) return 0
     q = skipSpaces(load<u32>(q + 2) == 0x5453_4f4c ? q + 6 : q + 2)
-    const after = decimal(q, ELEMENTS + wide)
+    const after = decimal(q, Column.ELEMENTS + wide)
     if (after != 0) q = skipSpaces(after)
     if (load<u32>(q) != 0x4e45_5645 || load<u32>(q + 2) != 0x5354_4e45) return 0
     return after == 0 ? HAS_CPU : HAS_CPU | HAS_COUNT
@@ -96,7 +78,7 @@ function readLost(p: usize, i: u32): u32 {
   for (let q = findEither(p, P); load<u8>(q) != LF; q = findEither(q + 1, P)) {
     if (load<u64>(q) != 0x4345_525f_4652_4550 || load<u64>(q + 8) != 0x5453_4f4c_5f44_524f) continue
     if ((load<u64>(q + 16) & 0xffff_ffff_ffff) != 0x2074_736f_6c20) return 0
-    return decimal(q + 22, ELEMENTS + wide) == 0 ? 0 : HAS_COUNT
+    return decimal(q + 22, Column.ELEMENTS + wide) == 0 ? 0 : HAS_COUNT
   }
   // All of the words, so that nothing is read beyond the end of a shorter line.
   if (load<u64>(p) != 0x6569_7274_6e65_2023 || load<u64>(p + 8) != 0x6675_622d_6e69_2d73) return 0
@@ -106,7 +88,7 @@ function readLost(p: usize, i: u32): u32 {
   if (after == 0 || load<u8>(after) != SLASH) return 0
   const inBuffer = load<u64>(NUMBER)
   if (decimal(after + 1, NUMBER) == 0 || load<u64>(NUMBER) <= inBuffer) return 0
-  store<u64>(ELEMENTS + wide, load<u64>(NUMBER) - inBuffer)
+  store<u64>(Column.ELEMENTS + wide, load<u64>(NUMBER) - inBuffer)
   return HAS_COUNT
 }
 
@@ -165,15 +147,15 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
         if (set != 0) {
           const text = fieldsText()
           if (text >= 0) {
-            store<u32>(FIELDS + ((<usize>i) << 2), <u32>text)
+            store<u32>(Column.FIELDS + ((<usize>i) << 2), <u32>text)
             set |= HAS_FIELDS
           }
-          store<u8>(KIND + i, kind)
-          store<u8>(API + i, api)
+          store<u8>(Column.KIND + i, kind)
+          store<u8>(Column.API + i, api)
         }
       } else {
         set = readLost(p, i)
-        if (set != 0) store<u8>(KIND + i, KIND_LOST)
+        if (set != 0) store<u8>(Column.KIND + i, KIND_LOST)
         else isUnclear = isUntimed(p)
       }
     } else if (hasEvent(p, lineEnd)) {
@@ -183,7 +165,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
     }
     if (set != 0) {
       if (i == 0) first = p
-      store<u32>(MASK + ((<usize>i) << 2), set)
+      store<u32>(Column.MASK + ((<usize>i) << 2), set)
       all |= set
       i++
     } else if (!isHeader(p)) {

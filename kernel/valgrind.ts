@@ -6,20 +6,7 @@
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
 import { MAX_LINE } from '../lib/kernel/layouts/valgrind'
-import {
-  ADDRESS,
-  ALIGNMENT,
-  API,
-  ELEMENT_SIZE,
-  ELEMENTS,
-  FIELDS,
-  KIND,
-  MASK,
-  OLD_ADDRESS,
-  PROCESS,
-  SIZE,
-  TIME,
-} from './shared/columns'
+import * as Column from './shared/columns'
 import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
 import { DELETE, FREE, lose, MALLOC, MEMALIGN, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
@@ -51,7 +38,20 @@ import {
   WAITING,
 } from './valgrind/pending'
 
-export { ADDRESS, ALIGNMENT, API, ELEMENT_SIZE, ELEMENTS, FIELDS, KIND, MASK, OLD_ADDRESS, PROCESS, SIZE, TIME }
+export {
+  ADDRESS,
+  ALIGNMENT,
+  API,
+  ELEMENT_SIZE,
+  ELEMENTS,
+  FIELDS,
+  KIND,
+  MASK,
+  OLD_ADDRESS,
+  PROCESS,
+  SIZE,
+  TIME,
+} from './shared/columns'
 export { begin } from './valgrind/pending'
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings } from './shared/strings'
 
@@ -79,12 +79,12 @@ export let isRefused: bool = false
 function put(i: u32, call: u32, count: u32, values: usize, name: usize, length: u32, result: u64): u32 {
   const wide = (<usize>i) << 3
   let set = HAS_PROCESS | putCall(i, call, count, values, name, length, result)
-  store<u64>(PROCESS + wide, load<u64>(LINE_PROCESS))
+  store<u64>(Column.PROCESS + wide, load<u64>(LINE_PROCESS))
   if (hasTime) {
-    store<u64>(TIME + wide, load<u64>(LINE_TIME))
+    store<u64>(Column.TIME + wide, load<u64>(LINE_TIME))
     set |= HAS_TIME
   }
-  store<u32>(MASK + ((<usize>i) << 2), set)
+  store<u32>(Column.MASK + ((<usize>i) << 2), set)
   return set
 }
 
@@ -97,7 +97,7 @@ function putWithoutResult(i: u32, place: usize): void {
   const alignment = load<u64>(values)
   if (call == MEMALIGN && alignment % 4 == 0 && popcnt(alignment) == 1) {
     set = lose(i, set)
-    store<u32>(MASK + ((<usize>i) << 2), set)
+    store<u32>(Column.MASK + ((<usize>i) << 2), set)
   }
   all |= set
 }
@@ -141,7 +141,7 @@ function readLine(p: usize, i: u32): i32 {
       // valloc of newer versions prints nothing but its result.
       store<u64>(ARGUMENTS, 0)
       all |= put(i, MALLOC, 1, ARGUMENTS, W_VALLOC, 6, result)
-      store<u32>(MASK + ((<usize>i) << 2), load<u32>(MASK + ((<usize>i) << 2)) & ~HAS_SIZE)
+      store<u32>(Column.MASK + ((<usize>i) << 2), load<u32>(Column.MASK + ((<usize>i) << 2)) & ~HAS_SIZE)
       i++
     }
     store<u64>(place, result, P_LAST)

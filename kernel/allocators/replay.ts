@@ -1,26 +1,7 @@
 /** Replays the events of a batch through a simulated allocator and compares the addresses. */
 import { CALLOC, HIT, MALLOC, MEMALIGN, MISS, NO_BLOCK } from '../../lib/kernel/layouts/allocators'
 import { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from '../shared/columns'
-import {
-  API_CALLOC,
-  API_MEMALIGN,
-  BATCH_EVENTS,
-  HAS_ADDRESS,
-  HAS_ALIGNMENT,
-  HAS_API,
-  HAS_COUNT,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_SIZE,
-  HAS_THREAD,
-  KIND_ALLOC,
-  KIND_FREE,
-  KIND_REALLOC,
-  KIND_THREAD_DESTROY,
-  OUTCOME_ALLOCATED,
-  OUTCOME_FREED,
-  OUTCOME_NONE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { clearIdentities, numberOf } from './identities'
 import { simFix, simFree, simMake, simRealloc, simThreadEnd } from './simulator'
 
@@ -40,19 +21,20 @@ export function clearReplay(): bool {
 
 /** Replays the rows from 0 on. */
 export function replay(rows: u32): void {
-  for (let row: u32 = 0; row < min(rows, BATCH_EVENTS); row++) {
+  for (let row: u32 = 0; row < min(rows, Event.BATCH_EVENTS); row++) {
     const kind = load<u8>(KIND + row)
     store<u8>(RESULTS + row, NO_BLOCK)
     store<u64>(PREDICTED + ((<usize>row) << 3), 0)
     const mask = load<u32>(MASK + ((<usize>row) << 2))
-    const thread = numberOf((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + ((<usize>row) << 3)) : 0)
-    if (kind == KIND_FREE) {
-      if ((mask & HAS_ADDRESS) != 0) simFree(thread, load<u64>(ADDRESS + ((<usize>row) << 3)))
-    } else if (kind == KIND_ALLOC) {
-      if ((mask & (HAS_ADDRESS | HAS_SIZE)) == (HAS_ADDRESS | HAS_SIZE)) replayAlloc(row, mask, thread)
-    } else if (kind == KIND_REALLOC) {
+    const thread = numberOf((mask & Event.HAS_THREAD) != 0 ? load<u64>(THREAD + ((<usize>row) << 3)) : 0)
+    if (kind == Event.KIND_FREE) {
+      if ((mask & Event.HAS_ADDRESS) != 0) simFree(thread, load<u64>(ADDRESS + ((<usize>row) << 3)))
+    } else if (kind == Event.KIND_ALLOC) {
+      if ((mask & (Event.HAS_ADDRESS | Event.HAS_SIZE)) == (Event.HAS_ADDRESS | Event.HAS_SIZE))
+        replayAlloc(row, mask, thread)
+    } else if (kind == Event.KIND_REALLOC) {
       replayRealloc(row, mask, thread)
-    } else if (kind == KIND_THREAD_DESTROY) {
+    } else if (kind == Event.KIND_THREAD_DESTROY) {
       simThreadEnd(thread)
     }
   }
@@ -63,13 +45,13 @@ function replayAlloc(row: usize, mask: u32, thread: i32): void {
   const actual = load<u64>(ADDRESS + (row << 3))
   // A failed call changes nothing.
   if (actual == 0) return
-  const api = (mask & HAS_API) != 0 ? load<u8>(API + row) : 0
+  const api = (mask & Event.HAS_API) != 0 ? load<u8>(API + row) : 0
   let called = MALLOC
   let more: u64 = 0
-  if (api == API_CALLOC) {
+  if (api == Event.API_CALLOC) {
     called = CALLOC
-    if ((mask & HAS_COUNT) != 0) more = load<u64>(ELEMENTS + (row << 3))
-  } else if (api == API_MEMALIGN && (mask & HAS_ALIGNMENT) != 0) {
+    if ((mask & Event.HAS_COUNT) != 0) more = load<u64>(ELEMENTS + (row << 3))
+  } else if (api == Event.API_MEMALIGN && (mask & Event.HAS_ALIGNMENT) != 0) {
     called = MEMALIGN
     more = load<u64>(ALIGNMENT + (row << 3))
   }
@@ -77,18 +59,18 @@ function replayAlloc(row: usize, mask: u32, thread: i32): void {
 }
 
 function replayRealloc(row: usize, mask: u32, thread: i32): void {
-  const outcome = (mask & HAS_OUTCOME) != 0 ? load<u8>(OUTCOME + row) : 0xff
-  const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
-  let actual = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
-  const hasOld = (mask & HAS_OLD_ADDRESS) != 0 && outcome != OUTCOME_ALLOCATED
+  const outcome = (mask & Event.HAS_OUTCOME) != 0 ? load<u8>(OUTCOME + row) : 0xff
+  const size = (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+  let actual = (mask & Event.HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
+  const hasOld = (mask & Event.HAS_OLD_ADDRESS) != 0 && outcome != Event.OUTCOME_ALLOCATED
   let old = hasOld ? load<u64>(OLD_ADDRESS + (row << 3)) : 0
-  if (outcome == OUTCOME_NONE) {
+  if (outcome == Event.OUTCOME_NONE) {
     // One address suffices for a block that stayed in place.
-    if ((mask & HAS_OLD_ADDRESS) == 0) old = actual
-    else if ((mask & HAS_ADDRESS) == 0) actual = old
+    if ((mask & Event.HAS_OLD_ADDRESS) == 0) old = actual
+    else if ((mask & Event.HAS_ADDRESS) == 0) actual = old
   }
-  if (outcome == OUTCOME_FREED || size == 0) simFree(thread, old)
-  if (outcome == OUTCOME_FREED || actual == 0) return
+  if (outcome == Event.OUTCOME_FREED || size == 0) simFree(thread, old)
+  if (outcome == Event.OUTCOME_FREED || actual == 0) return
   // Some allocators return blocks of zero bytes.
   const predicted = size == 0 ? simMake(MALLOC, thread, 0, 0, 0) : simRealloc(thread, old, size)
   compare(row, predicted, actual)

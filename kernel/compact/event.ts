@@ -2,19 +2,7 @@
 
 import { DAMAGED, FINE, NO_MEMORY } from '../../lib/kernel/layouts/compact'
 import { ADDRESS, KIND, MASK, OLD_ADDRESS, OUTCOME, PROCESS, SIZE, THREAD } from '../shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_PROCESS,
-  HAS_SIZE,
-  HAS_THREAD,
-  KIND_ALLOC,
-  KIND_EXISTING,
-  KIND_FREE,
-  KIND_REALLOC,
-  OUTCOME_FREED,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { addBlock, findBlock, removeBlock } from './blocks'
 import { blockAt } from './block'
 import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
@@ -83,29 +71,29 @@ function keyOf(x: u64): u64 {
 function readRow(row: u32): u32 {
   const mask = load<u32>(MASK + ((<usize>row) << 2))
   const wide = (<usize>row) << 3
-  threadId = (mask & HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0
-  process = (mask & HAS_PROCESS) != 0 ? load<u64>(PROCESS + wide) : 0
-  address = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + wide) : 0
-  oldAddress = (mask & HAS_OLD_ADDRESS) != 0 ? load<u64>(OLD_ADDRESS + wide) : 0
+  threadId = (mask & Event.HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0
+  process = (mask & Event.HAS_PROCESS) != 0 ? load<u64>(PROCESS + wide) : 0
+  address = (mask & Event.HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + wide) : 0
+  oldAddress = (mask & Event.HAS_OLD_ADDRESS) != 0 ? load<u64>(OLD_ADDRESS + wide) : 0
   subject = 0
   const kind = load<u8>(KIND + row)
-  let flags: u32 = (mask & HAS_ADDRESS) != 0 && address == 0 ? NULL_ADDRESS : 0
-  if ((mask & HAS_OLD_ADDRESS) != 0 && oldAddress == 0) flags |= NULL_OLD
+  let flags: u32 = (mask & Event.HAS_ADDRESS) != 0 && address == 0 ? NULL_ADDRESS : 0
+  if ((mask & Event.HAS_OLD_ADDRESS) != 0 && oldAddress == 0) flags |= NULL_OLD
   let form = PLAIN
-  if (kind == KIND_ALLOC || kind == KIND_EXISTING) form = address != 0 ? MAKES : PLAIN
-  else if (kind == KIND_FREE) {
+  if (kind == Event.KIND_ALLOC || kind == Event.KIND_EXISTING) form = address != 0 ? MAKES : PLAIN
+  else if (kind == Event.KIND_FREE) {
     if (address != 0) subject = findBlock(keyOf(address))
     if (subject != 0) {
       form = ENDS
-      if ((mask & HAS_SIZE) != 0 && load<u64>(SIZE + wide) == blockAt(subject).size) flags |= SAME_SIZE
+      if ((mask & Event.HAS_SIZE) != 0 && load<u64>(SIZE + wide) == blockAt(subject).size) flags |= SAME_SIZE
     }
-  } else if (kind == KIND_REALLOC) {
+  } else if (kind == Event.KIND_REALLOC) {
     if (oldAddress != 0) subject = findBlock(keyOf(oldAddress))
     if (subject == 0) form = address != 0 ? MAKES : PLAIN
     else if (address != 0) form = MOVES
     else {
-      const isFreed = (mask & HAS_OUTCOME) != 0 && load<u8>(OUTCOME + row) == OUTCOME_FREED
-      form = isFreed || (mask & HAS_SIZE) == 0 || load<u64>(SIZE + wide) == 0 ? DROPS : KEEPS
+      const isFreed = (mask & Event.HAS_OUTCOME) != 0 && load<u8>(OUTCOME + row) == Event.OUTCOME_FREED
+      form = isFreed || (mask & Event.HAS_SIZE) == 0 || load<u64>(SIZE + wide) == 0 ? DROPS : KEEPS
     }
   }
   draftEvent(row, kind, form, flags, mask)
@@ -162,7 +150,7 @@ function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
     if (isStale) return DAMAGED
   }
   if ((d.flags & SAME_SIZE) != 0) setValue(F_SIZE, row, size)
-  if ((d.mask & HAS_OLD_ADDRESS) != 0) codeOld(t, d)
+  if ((d.mask & Event.HAS_OLD_ADDRESS) != 0) codeOld(t, d)
   if ((d.mask & EXTRA) != 0) codeExtras(row, d.mask, t, free, true, block.index)
   endBlock(size, address, block.handle)
   end(t, target)
@@ -220,11 +208,11 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
     } else if (d.form == DROPS) endBlock(oldSize, oldAddress, handle)
     if (d.form != MOVES) address = 0
   } else {
-    if ((d.mask & HAS_OLD_ADDRESS) != 0) codeOld(t, d)
+    if ((d.mask & Event.HAS_OLD_ADDRESS) != 0) codeOld(t, d)
     if (d.form == MAKES) {
       if (isSimulated(d)) codeSimulated(t, d, n, 0, isSurprise)
       else address = codeByCaches(current, size, address)
-    } else if ((d.mask & HAS_ADDRESS) != 0 && (d.flags & NULL_ADDRESS) == 0)
+    } else if ((d.mask & Event.HAS_ADDRESS) != 0 && (d.flags & NULL_ADDRESS) == 0)
       address = codeDifference(address, t.address, 1)
     else address = 0
   }

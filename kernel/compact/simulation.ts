@@ -1,16 +1,7 @@
 /** The simulated allocator, if one is known for the trace, and the address that it predicts for an event's block. */
 
 import { CALLOC, MALLOC, MEMALIGN, REALLOC } from '../../lib/kernel/layouts/allocators'
-import {
-  API_CALLOC,
-  API_MEMALIGN,
-  HAS_ALIGNMENT,
-  HAS_API,
-  HAS_SIZE,
-  KIND_EXISTING,
-  KIND_FREE,
-  KIND_THREAD_DESTROY,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { simCall, simHandle, simRelease, simSettle, simStart, simThreadEnd } from '../allocators/simulator'
 import { described, Descriptor, MAKES, MOVES } from './descriptors'
 import { F_ALIGNMENT, F_API, F_COUNT, F_SIZE } from './fields'
@@ -42,7 +33,12 @@ export function startSimulation(allocator: i32, version: i32, bits: i32, cores: 
 // @ts-ignore: decorator
 @inline
 export function isSimulated(d: Descriptor): bool {
-  return isSimulating && (d.form == MAKES || d.form == MOVES) && d.kind != KIND_EXISTING && (d.mask & HAS_SIZE) != 0
+  return (
+    isSimulating &&
+    (d.form == MAKES || d.form == MOVES) &&
+    d.kind != Event.KIND_EXISTING &&
+    (d.mask & Event.HAS_SIZE) != 0
+  )
 }
 
 /**
@@ -57,12 +53,12 @@ export function simulate(d: Descriptor, thread: u32, old: u32): u64 {
   if (d.form == MOVES && old != 0) {
     if (size == 0) simRelease(thread, old)
     else called = REALLOC
-  } else if ((d.mask & HAS_API) != 0) {
+  } else if ((d.mask & Event.HAS_API) != 0) {
     const api = <u8>described(d, F_API)
-    if (api == API_CALLOC) {
+    if (api == Event.API_CALLOC) {
       called = CALLOC
       more = described(d, F_COUNT)
-    } else if (api == API_MEMALIGN && (d.mask & HAS_ALIGNMENT) != 0) {
+    } else if (api == Event.API_MEMALIGN && (d.mask & Event.HAS_ALIGNMENT) != 0) {
       called = MEMALIGN
       more = described(d, F_ALIGNMENT)
     }
@@ -90,6 +86,6 @@ export function release(thread: u32, handle: u32): void {
 /** Notes an event without a block: the end of a thread, or a free of what is not known. */
 export function notePlain(d: Descriptor, thread: u32): void {
   if (!isSimulating) return
-  if (d.kind == KIND_THREAD_DESTROY) simThreadEnd(thread)
-  else if (d.kind == KIND_FREE) simRelease(thread, 0)
+  if (d.kind == Event.KIND_THREAD_DESTROY) simThreadEnd(thread)
+  else if (d.kind == Event.KIND_FREE) simRelease(thread, 0)
 }

@@ -7,16 +7,7 @@ import { BEGAN, DONE, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, INDEX, KIND, MASK, OLD_ADDRESS, SIZE } from '../shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_INDEX,
-  HAS_OLD_ADDRESS,
-  HAS_SIZE,
-  KIND_EXISTING,
-  KIND_FREE,
-  KIND_PROCESS_END,
-  KIND_RESERVE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { allocates, endsUnfreed, frees, LIVE, LIVE_BYTES, overlaps } from '../statistics/totals'
 import { gap, number6, number8, pointer, sum8, typeOf } from './text'
 
@@ -67,9 +58,9 @@ export function list(row: u32, rows: u32): u32 {
   let p = OUTPUT
   for (; row < rows && p < LAST; row++) {
     const kind = load<u8>(KIND + <usize>row)
-    if (kind == KIND_RESERVE) break
-    if (kind <= KIND_EXISTING) p = event(<usize>row, kind, p)
-    else if (kind == KIND_PROCESS_END) endProcess(row)
+    if (kind == Event.KIND_RESERVE) break
+    if (kind <= Event.KIND_EXISTING) p = event(<usize>row, kind, p)
+    else if (kind == Event.KIND_PROCESS_END) endProcess(row)
     store<u32>(ROW_ENDS + ((<usize>row) << 2), <u32>(p - OUTPUT))
   }
   written = <u32>(p - OUTPUT)
@@ -87,7 +78,7 @@ function event(row: usize, kind: u8, p: usize): usize {
   events++
   const mask = load<u32>(MASK + (row << 2))
   const effect = <u32>load<u8>(EFFECTS + row)
-  const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+  const size = (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
   const ended = blockAt(load<u32>(ENDED + (row << 2)))
   const begun = blockAt(load<u32>(BEGUN + (row << 2)))
   p = gap(number6(p, events))
@@ -95,7 +86,7 @@ function event(row: usize, kind: u8, p: usize): usize {
   p += 8
   if ((effect & DONE) != 0) {
     frees(load<u64>(ended, B_SIZE))
-    if (kind == KIND_FREE && (mask & HAS_INDEX) != 0) {
+    if (kind == Event.KIND_FREE && (mask & Event.HAS_INDEX) != 0) {
       lastFree = events
       memory.copy(LAST_FREED, ended, BLOCK)
     }
@@ -130,11 +121,11 @@ function noLifetime(p: usize): usize {
 
 /** The middle of the row of an event that affected no block: its own values. */
 function bystander(row: usize, mask: u32, size: u64, p: usize): usize {
-  if ((mask & HAS_INDEX) != 0) p = number6(p, load<u64>(INDEX + (row << 3)))
+  if ((mask & Event.HAS_INDEX) != 0) p = number6(p, load<u64>(INDEX + (row << 3)))
   else p = spaces(p, 6)
-  if ((mask & HAS_ADDRESS) != 0) p = pointer(p, load<u64>(ADDRESS + (row << 3)), digits)
+  if ((mask & Event.HAS_ADDRESS) != 0) p = pointer(p, load<u64>(ADDRESS + (row << 3)), digits)
   else p = spaces(p, digits + 6)
-  if ((mask & HAS_SIZE) != 0) p = number8(p, size)
+  if ((mask & Event.HAS_SIZE) != 0) p = number8(p, size)
   else p = spaces(p, 8)
   return noLifetime(p)
 }
@@ -148,7 +139,7 @@ function spaces(p: usize, n: u32): usize {
 // @ts-ignore: decorator
 @inline
 function begins(row: usize, mask: u32, goesOn: bool, ended: usize, begun: usize, size: u64): void {
-  const isIndexed = (mask & HAS_INDEX) != 0
+  const isIndexed = (mask & Event.HAS_INDEX) != 0
   const own = load<u64>(INDEX + (row << 3))
   // In old traces a realloc is a free and an allocation of one index.
   const isResized = isIndexed && lastFree != 0 && lastFree + 1 == events && own == load<u64>(LAST_FREED, B_INDEX)
@@ -156,9 +147,9 @@ function begins(row: usize, mask: u32, goesOn: bool, ended: usize, begun: usize,
   const index = isIndexed ? own : goesOn ? load<u64>(ended, B_INDEX) : ++lastIndex
   // A realloc that stayed in place may name only one address.
   const address =
-    (mask & HAS_ADDRESS) != 0
+    (mask & Event.HAS_ADDRESS) != 0
       ? load<u64>(ADDRESS + (row << 3))
-      : (mask & HAS_OLD_ADDRESS) != 0
+      : (mask & Event.HAS_OLD_ADDRESS) != 0
         ? load<u64>(OLD_ADDRESS + (row << 3))
         : 0
   store<u64>(begun, born, B_BORN)

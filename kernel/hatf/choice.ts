@@ -1,21 +1,6 @@
 /** Chooses the layouts of a field that take the fewest bytes in a window of records, and plans their metadata. */
 
-import {
-  BASE_OFFSET,
-  CHOICE,
-  DEFAULT,
-  FIELD_COUNT,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_THREAD,
-  F_TIME,
-  NONE,
-  STRIDE,
-  TAG_COMMENT,
-  TAG_CREATE_THREAD,
-  V1,
-  V2,
-} from '../../lib/kernel/layouts/hatf'
+import * as Layout from '../../lib/kernel/layouts/hatf'
 import { BEGINNINGS, beginnings, solve } from './viterbi'
 import { kindOf, stateWidth } from './viterbi-states'
 import { classes, gather, occurrences, origin, RECORD_OF, VALUES, widthsOf } from './occurrences'
@@ -26,16 +11,17 @@ import { BASES, interpretationOf, LAST_WIDTHS, PLAIN_WIDTHS, TOUCHED, widthOf } 
 /** Plans the metadata of the first `count` records, for the fields whose layouts are chosen. */
 export function plan(count: u32): void {
   clearPlan(count)
-  for (let f: u32 = 0; f < FIELD_COUNT; f++) if (strategyOf(f) == CHOICE && !isConstant(f, count)) choose(f, count)
+  for (let f: u32 = 0; f < Layout.FIELD_COUNT; f++)
+    if (strategyOf(f) == Layout.CHOICE && !isConstant(f, count)) choose(f, count)
 }
 
 /** Whether the current layout stores nothing and remains valid: the common case of a field that never changes. */
 function isConstant(f: u32, count: u32): bool {
-  if (f < F_TIME || f == F_ATTRIBUTES || ((load<u32>(TOUCHED) >> f) & 1) == 0) return false
-  if (interpretationOf(f) != DEFAULT || widthOf(f) != 0) return false
+  if (f < Layout.F_TIME || f == Layout.F_ATTRIBUTES || ((load<u32>(TOUCHED) >> f) & 1) == 0) return false
+  if (interpretationOf(f) != Layout.DEFAULT || widthOf(f) != 0) return false
   const value = load<u64>(BASES + ((<usize>f) << 3))
-  const place = f == F_TIME ? R_TIME : f == F_THREAD ? R_THREAD : R_HEAP
-  const lastTag = f == F_HEAP ? TAG_CREATE_THREAD : TAG_COMMENT
+  const place = f == Layout.F_TIME ? R_TIME : f == Layout.F_THREAD ? R_THREAD : R_HEAP
+  const lastTag = f == Layout.F_HEAP ? Layout.TAG_CREATE_THREAD : Layout.TAG_COMMENT
   for (let r: u32 = 0; r < count; r++) {
     const at = recordAt(r)
     if (load<u64>(at + place) != value && load<u8>(at, R_TAG) < lastTag) return false
@@ -49,7 +35,7 @@ function choose(f: u32, count: u32): void {
   let fits: u32 = 0xffff
   for (let rest = classes; rest != 0; rest &= rest - 1) fits &= widthsOf(f, ctz(rest))
   let plainWidth = <u32>load<u8>(PLAIN_WIDTHS + f)
-  while (((fits >> plainWidth) & 1) == 0) plainWidth = plainWidth == V1 ? V2 : plainWidth << 1
+  while (((fits >> plainWidth) & 1) == 0) plainWidth = plainWidth == Layout.V1 ? Layout.V2 : plainWidth << 1
   store<u8>(PLAIN_WIDTHS + f, <u8>plainWidth)
   solve(f, fits, plainWidth)
 
@@ -59,21 +45,21 @@ function choose(f: u32, count: u32): void {
     const i = <u32>load<u16>(BEGINNINGS + ((<usize>--b) << 2))
     const state = <u32>load<u16>(BEGINNINGS + ((<usize>b) << 2), 2)
     const next = kindOf(state)
-    const isNew = next != NONE || interpretation != NONE
+    const isNew = next != Layout.NONE || interpretation != Layout.NONE
     let width: u32 = UNCHANGED
-    if (next != DEFAULT && next != STRIDE && (!isNew || stateWidth(state) != lastWidth)) {
+    if (next != Layout.DEFAULT && next != Layout.STRIDE && (!isNew || stateWidth(state) != lastWidth)) {
       width = stateWidth(state)
       if (width != 0) lastWidth = width
     }
     interpretation = next
     let base: u64 = 0
     let stride: u64 = 0
-    if (f != F_ATTRIBUTES) {
+    if (f != Layout.F_ATTRIBUTES) {
       base = valueAt(i)
-      if (next == STRIDE) {
+      if (next == Layout.STRIDE) {
         stride = (i + 1 == occurrences ? base : valueAt(i + 1)) - base
         base -= stride
-      } else if (next == BASE_OFFSET) {
+      } else if (next == Layout.BASE_OFFSET) {
         base = baseOf(i, b == 0 ? occurrences : <u32>load<u16>(BEGINNINGS + ((<usize>(b - 1)) << 2)), stateWidth(state))
       }
       // The first value of a delta has the distance 0.

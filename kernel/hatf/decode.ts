@@ -1,53 +1,8 @@
 /** HATF records to columns. */
 
-import {
-  COMMENT,
-  DEFAULT,
-  FIELD_COUNT,
-  FIELD_INTERPRETATION,
-  FIELD_SIZE,
-  FULL,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  HAS_DATA,
-  NONE,
-  NUMERIC_ATTRIBUTES,
-  STRIDE,
-  TAG_COMMENT,
-  TAG_CREATE_HEAP,
-  TAG_CREATE_THREAD,
-  TAG_DESTROY_THREAD,
-  TAG_FREE,
-  TAG_METADATA,
-  TAG_REALLOC_FREED,
-  TAG_REALLOC_NONE,
-  UNKNOWN_FIELD,
-  UNKNOWN_INTERPRETATION,
-  UNKNOWN_OPERATION,
-  UNKNOWN_TAG,
-  UNKNOWN_WIDTH,
-  USED_UP,
-  V1,
-  V2,
-  WIDTH_OF_ATTRIBUTES,
-} from '../../lib/kernel/layouts/hatf'
+import * as Layout from '../../lib/kernel/layouts/hatf'
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
-import {
-  BATCH_EVENTS,
-  HAS_ADDRESS,
-  HAS_HEAP,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_SIZE,
-  HAS_THREAD,
-  HAS_TIME,
-  KIND_HEAP_CREATE,
-  KIND_REALLOC,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { foldRealloc } from './fold'
 import {
   BASES,
@@ -104,18 +59,18 @@ function valueOf(f: u32, p: usize): u64 {
  * @returns why it stopped
  */
 export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 {
-  let stop = USED_UP
+  let stop = Layout.USED_UP
   let optional = load<u32>(OPTIONAL)
   let quick = isQuick(optional)
   let bases = v128.load(BASES)
   while (p < end) {
-    if (i == BATCH_EVENTS) {
-      stop = FULL
+    if (i == Event.BATCH_EVENTS) {
+      stop = Layout.FULL
       break
     }
     const tag = <u32>load<u8>(p)
     const wide = (<usize>i) << 3
-    if (tag <= TAG_FREE && quick) {
+    if (tag <= Layout.TAG_FREE && quick) {
       const after = p + lengthOf(tag)
       if (after > end) break
       // Which of the two comes next is hard to predict, so both are read alike; the size of a free is 0.
@@ -129,19 +84,19 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
       if (optional == 0) {
         store<u64>(THREAD + wide, 0)
       } else {
-        const before = v128.load(BASES, F_TIME << 3)
-        const more = v128.load(SIGNS, F_TIME << 3)
+        const before = v128.load(BASES, Layout.F_TIME << 3)
+        const more = v128.load(SIGNS, Layout.F_TIME << 3)
         const bytes = v128.swizzle(v128.load(p + load<u32>(THREAD_AT + ((<usize>tag) << 2))), v128.load(READ_OPTIONAL))
         const pair = i64x2.add(
-          i64x2.add(before, v128.load(STRIDES, F_TIME << 3)),
+          i64x2.add(before, v128.load(STRIDES, Layout.F_TIME << 3)),
           i64x2.sub(v128.xor(bytes, more), more),
         )
-        v128.store(BASES, v128.bitselect(pair, before, v128.load(MOVES, F_TIME << 3)), F_TIME << 3)
+        v128.store(BASES, v128.bitselect(pair, before, v128.load(MOVES, Layout.F_TIME << 3)), Layout.F_TIME << 3)
         v128.store_lane<u64>(TIME + wide, pair, 0)
         v128.store_lane<u64>(THREAD + wide, pair, 1)
       }
       store<u8>(KIND + i, <u8>tag)
-      const set = optional | HAS_ADDRESS | (HAS_SIZE & (tag - 1))
+      const set = optional | Event.HAS_ADDRESS | (Event.HAS_SIZE & (tag - 1))
       store<u32>(MASK + ((<usize>i) << 2), set)
       all |= set
       i++
@@ -149,28 +104,28 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
       continue
     }
     v128.store(BASES, bases)
-    if (tag > TAG_DESTROY_THREAD) {
-      if (tag > TAG_METADATA) {
+    if (tag > Layout.TAG_DESTROY_THREAD) {
+      if (tag > Layout.TAG_METADATA) {
         faultValue = tag
-        stop = UNKNOWN_TAG
+        stop = Layout.UNKNOWN_TAG
         break
       }
       if (end - p < HEAD) break
-      if (tag == TAG_COMMENT) {
+      if (tag == Layout.TAG_COMMENT) {
         const from = p + HEAD
         const to = from + (((<usize>load<u8>(p, 2)) << 8) | (<usize>load<u8>(p, 3)))
         if (to > end) break
         dataFrom = from
         dataTo = to
         store<u64>(THREAD + wide, 0)
-        stop = COMMENT
+        stop = Layout.COMMENT
         p = to
         break
       }
       const length = metadataLength(p)
       if (end - p < length) break
       stop = apply(p)
-      if (stop != USED_UP) break
+      if (stop != Layout.USED_UP) break
       p += length
       optional = load<u32>(OPTIONAL)
       quick = isQuick(optional)
@@ -181,7 +136,7 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
     // Nothing is read before the whole record is there, because reading advances delta and stride.
     let after = p + lengthOf(tag)
     if (after > end) break
-    let attributes = <usize>widthOf(F_ATTRIBUTES)
+    let attributes = <usize>widthOf(Layout.F_ATTRIBUTES)
     const lengthBytes = load<u32>(LENGTH_BYTES)
     if (lengthBytes != 0) {
       attributes = load<u8>(after - 1)
@@ -191,34 +146,34 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
     }
     let set = optional
     let at = p + 1
-    if (tag <= TAG_REALLOC_FREED) {
-      store<u8>(KIND + i, tag < TAG_REALLOC_NONE ? <u8>tag : KIND_REALLOC)
-      if (tag != TAG_FREE) {
-        set |= HAS_SIZE
-        store<u64>(SIZE + wide, valueOf(F_SIZE, at))
-        at += widthOf(F_SIZE)
-        if (tag >= TAG_REALLOC_NONE) {
-          set |= HAS_OLD_ADDRESS | HAS_OUTCOME
-          store<u8>(OUTCOME + i, <u8>(tag - TAG_REALLOC_NONE))
-          store<u64>(OLD_ADDRESS + wide, valueOf(F_ADDRESS, at))
-          at += widthOf(F_ADDRESS)
+    if (tag <= Layout.TAG_REALLOC_FREED) {
+      store<u8>(KIND + i, tag < Layout.TAG_REALLOC_NONE ? <u8>tag : Event.KIND_REALLOC)
+      if (tag != Layout.TAG_FREE) {
+        set |= Event.HAS_SIZE
+        store<u64>(SIZE + wide, valueOf(Layout.F_SIZE, at))
+        at += widthOf(Layout.F_SIZE)
+        if (tag >= Layout.TAG_REALLOC_NONE) {
+          set |= Event.HAS_OLD_ADDRESS | Event.HAS_OUTCOME
+          store<u8>(OUTCOME + i, <u8>(tag - Layout.TAG_REALLOC_NONE))
+          store<u64>(OLD_ADDRESS + wide, valueOf(Layout.F_ADDRESS, at))
+          at += widthOf(Layout.F_ADDRESS)
         }
       }
-      set |= HAS_ADDRESS
-      store<u64>(ADDRESS + wide, valueOf(F_ADDRESS, at))
-      at += widthOf(F_ADDRESS)
+      set |= Event.HAS_ADDRESS
+      store<u64>(ADDRESS + wide, valueOf(Layout.F_ADDRESS, at))
+      at += widthOf(Layout.F_ADDRESS)
     } else {
-      store<u8>(KIND + i, <u8>(tag - TAG_CREATE_HEAP) + KIND_HEAP_CREATE)
+      store<u8>(KIND + i, <u8>(tag - Layout.TAG_CREATE_HEAP) + Event.KIND_HEAP_CREATE)
     }
-    store<u64>(THREAD + wide, (optional & HAS_THREAD) != 0 ? valueOf(F_THREAD, at) : 0)
-    at += widthOf(F_THREAD)
-    if (tag >= TAG_CREATE_THREAD) {
-      set &= ~HAS_HEAP
-    } else if ((optional & HAS_HEAP) != 0) {
-      store<u64>(HEAP + wide, valueOf(F_HEAP, at))
-      at += widthOf(F_HEAP)
+    store<u64>(THREAD + wide, (optional & Event.HAS_THREAD) != 0 ? valueOf(Layout.F_THREAD, at) : 0)
+    at += widthOf(Layout.F_THREAD)
+    if (tag >= Layout.TAG_CREATE_THREAD) {
+      set &= ~Event.HAS_HEAP
+    } else if ((optional & Event.HAS_HEAP) != 0) {
+      store<u64>(HEAP + wide, valueOf(Layout.F_HEAP, at))
+      at += widthOf(Layout.F_HEAP)
     }
-    if ((optional & HAS_TIME) != 0) store<u64>(TIME + wide, valueOf(F_TIME, at))
+    if ((optional & Event.HAS_TIME) != 0) store<u64>(TIME + wide, valueOf(Layout.F_TIME, at))
     bases = v128.load(BASES)
     store<u32>(MASK + ((<usize>i) << 2), set)
     all |= set
@@ -227,10 +182,10 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
     if (attributes != 0) {
       dataFrom = after - attributes
       dataTo = after
-      stop = HAS_DATA
+      stop = Layout.HAS_DATA
       break
     }
-    if (fold && tag > TAG_REALLOC_NONE && tag <= TAG_REALLOC_FREED) i = foldRealloc(i, all)
+    if (fold && tag > Layout.TAG_REALLOC_NONE && tag <= Layout.TAG_REALLOC_FREED) i = foldRealloc(i, all)
   }
   v128.store(BASES, bases)
   position = p
@@ -243,19 +198,19 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
 // @ts-ignore: decorator
 @inline
 function isQuick(optional: u32): bool {
-  return (optional & HAS_HEAP) == 0 && widthOf(F_ATTRIBUTES) == 0
+  return (optional & Event.HAS_HEAP) == 0 && widthOf(Layout.F_ATTRIBUTES) == 0
 }
 
 /** Folds the last of `count` events if it is a realloc. @returns the number of events that are left */
 export function settle(count: u32, all: u32): u32 {
-  return load<u8>(KIND + count - 1) == KIND_REALLOC ? foldRealloc(count, all) : count
+  return load<u8>(KIND + count - 1) == Event.KIND_REALLOC ? foldRealloc(count, all) : count
 }
 
 function metadataLength(p: usize): usize {
   const setting = <u32>load<u8>(p, 3)
-  return load<u8>(p, 1) != FIELD_INTERPRETATION || setting == NONE || setting > STRIDE
+  return load<u8>(p, 1) != Layout.FIELD_INTERPRETATION || setting == Layout.NONE || setting > Layout.STRIDE
     ? HEAD
-    : setting == STRIDE
+    : setting == Layout.STRIDE
       ? HEAD + 16
       : HEAD + 8
 }
@@ -267,23 +222,24 @@ function apply(p: usize): u32 {
   const setting = <u32>load<u8>(p, 3)
   faultField = field
   faultValue = setting
-  if (operation != FIELD_SIZE && operation != FIELD_INTERPRETATION) {
+  if (operation != Layout.FIELD_SIZE && operation != Layout.FIELD_INTERPRETATION) {
     faultValue = operation
-    return UNKNOWN_OPERATION
+    return Layout.UNKNOWN_OPERATION
   }
-  if (field >= FIELD_COUNT) return UNKNOWN_FIELD
-  if (operation == FIELD_SIZE) {
-    if (setting > V2 || (setting < V1 && popcnt(setting) > 1)) return UNKNOWN_WIDTH
-    if (setting >= V1 && field != F_ATTRIBUTES) return WIDTH_OF_ATTRIBUTES
+  if (field >= Layout.FIELD_COUNT) return Layout.UNKNOWN_FIELD
+  if (operation == Layout.FIELD_SIZE) {
+    if (setting > Layout.V2 || (setting < Layout.V1 && popcnt(setting) > 1)) return Layout.UNKNOWN_WIDTH
+    if (setting >= Layout.V1 && field != Layout.F_ATTRIBUTES) return Layout.WIDTH_OF_ATTRIBUTES
     setWidth(field, setting)
   } else {
-    if (setting > STRIDE) return UNKNOWN_INTERPRETATION
-    const base = setting == NONE ? 0 : number(p + HEAD)
-    if (field == F_ATTRIBUTES && setting != NONE && (setting != DEFAULT || base != 0)) return NUMERIC_ATTRIBUTES
-    setInterpretation(field, setting, base, setting == STRIDE ? number(p + HEAD + 8) : 0)
+    if (setting > Layout.STRIDE) return Layout.UNKNOWN_INTERPRETATION
+    const base = setting == Layout.NONE ? 0 : number(p + HEAD)
+    if (field == Layout.F_ATTRIBUTES && setting != Layout.NONE && (setting != Layout.DEFAULT || base != 0))
+      return Layout.NUMERIC_ATTRIBUTES
+    setInterpretation(field, setting, base, setting == Layout.STRIDE ? number(p + HEAD + 8) : 0)
   }
   measure()
-  return USED_UP
+  return Layout.USED_UP
 }
 
 // @ts-ignore: decorator

@@ -3,20 +3,7 @@
  * Distances are relative to an origin whose low word is 0, so that round distances are round values.
  */
 
-import {
-  BASE_OFFSET,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  NONE,
-  STRIDE,
-  TAG_COMMENT,
-  TAG_REALLOC_FREED,
-  TAG_REALLOC_NONE,
-} from '../../lib/kernel/layouts/hatf'
+import * as Layout from '../../lib/kernel/layouts/hatf'
 import {
   dataStart,
   GIVEN_HEAP,
@@ -78,7 +65,7 @@ export let origin: u64 = 0
 
 /** The widths that the values of a class fit, as bits by width code. */
 export function widthsOf(f: u32, fit: u32): u32 {
-  if (f == F_ATTRIBUTES) {
+  if (f == Layout.F_ATTRIBUTES) {
     const own: u32 = fit == 0 ? 1 : fit == 1 ? 1 << 1 : fit == 2 ? 1 << 2 : fit == 3 ? 1 << 4 : fit == 4 ? 1 << 8 : 0
     return own | (fit < 6 ? 1 << 9 : 0) | (1 << 10)
   }
@@ -97,18 +84,19 @@ export function gather(f: u32, count: u32): void {
   occurrences = 0
   classes = 0
   const first: u32 = ((load<u32>(TOUCHED) >> f) & 1) != 0 ? 0 : firstGiven(f, count)
-  if (f == F_ATTRIBUTES) gatherLengths(first, count)
+  if (f == Layout.F_ATTRIBUTES) gatherLengths(first, count)
   else if (first < count) gatherValues(f, first, count)
 }
 
 function firstGiven(f: u32, count: u32): u32 {
-  const bit = f == F_THREAD ? GIVEN_THREAD : f == F_HEAP ? GIVEN_HEAP : f == F_TIME ? GIVEN_TIME : 0
+  const bit =
+    f == Layout.F_THREAD ? GIVEN_THREAD : f == Layout.F_HEAP ? GIVEN_HEAP : f == Layout.F_TIME ? GIVEN_TIME : 0
   let r: u32 = 0
   if (bit != 0) while (r < count && (load<u8>(recordAt(r), R_GIVEN) & bit) == 0) r++
-  else if (f == F_ATTRIBUTES)
+  else if (f == Layout.F_ATTRIBUTES)
     while (
       r < count &&
-      (load<u8>(recordAt(r), R_TAG) == TAG_COMMENT || load<u32>(recordAt(r), R_DATA_END) == dataStart(r))
+      (load<u8>(recordAt(r), R_TAG) == Layout.TAG_COMMENT || load<u32>(recordAt(r), R_DATA_END) == dataStart(r))
     )
       r++
   return r
@@ -119,7 +107,7 @@ function gatherLengths(first: u32, count: u32): void {
   let all: u32 = 0
   for (let r = first; r < count; r++) {
     const at = recordAt(r)
-    if (load<u8>(at, R_TAG) == TAG_COMMENT) continue
+    if (load<u8>(at, R_TAG) == Layout.TAG_COMMENT) continue
     const length = load<u32>(at, R_DATA_END) - dataStart(r)
     const fit: u32 = length <= 2 ? length : length == 4 ? 3 : length == 8 ? 4 : length <= 0xff ? 5 : 6
     store<u16>(RECORD_OF + ((<usize>n) << 1), <u16>r)
@@ -135,14 +123,22 @@ function gatherLengths(first: u32, count: u32): void {
 // @ts-ignore: decorator
 @inline
 function tagsOf(f: u32): u32 {
-  return f == F_SIZE ? 0x3d : f == F_ADDRESS ? 0x3f : f == F_HEAP ? 0xff : 0x3ff
+  return f == Layout.F_SIZE ? 0x3d : f == Layout.F_ADDRESS ? 0x3f : f == Layout.F_HEAP ? 0xff : 0x3ff
 }
 
 /** The position of a field in a record. */
 // @ts-ignore: decorator
 @inline
 function placeOf(f: u32): usize {
-  return f == F_SIZE ? R_SIZE : f == F_ADDRESS ? R_ADDRESS : f == F_TIME ? R_TIME : f == F_THREAD ? R_THREAD : R_HEAP
+  return f == Layout.F_SIZE
+    ? R_SIZE
+    : f == Layout.F_ADDRESS
+      ? R_ADDRESS
+      : f == Layout.F_TIME
+        ? R_TIME
+        : f == Layout.F_THREAD
+          ? R_THREAD
+          : R_HEAP
 }
 
 function gatherValues(f: u32, first: u32, count: u32): void {
@@ -150,10 +146,10 @@ function gatherValues(f: u32, first: u32, count: u32): void {
   const place = placeOf(f)
   while (first < count && ((tags >> load<u8>(recordAt(first), R_TAG)) & 1) == 0) first++
   if (first == count) return
-  const isAddress = f == F_ADDRESS
+  const isAddress = f == Layout.F_ADDRESS
   const earliest = recordAt(first)
   const value = load<u64>(
-    earliest + (isAddress && load<u8>(earliest, R_TAG) >= TAG_REALLOC_NONE ? R_OLD_ADDRESS : place),
+    earliest + (isAddress && load<u8>(earliest, R_TAG) >= Layout.TAG_REALLOC_NONE ? R_OLD_ADDRESS : place),
   )
   origin = value & 0xffff_ffff_0000_0000
   recall(f)
@@ -163,8 +159,8 @@ function gatherValues(f: u32, first: u32, count: u32): void {
     const at = recordAt(r)
     const tag = <u32>load<u8>(at, R_TAG)
     // The type of the next record is hard to predict, so every record is stored and non-occurrences are overwritten.
-    if (isAddress && tag >= TAG_REALLOC_NONE) {
-      if (tag > TAG_REALLOC_FREED) continue
+    if (isAddress && tag >= Layout.TAG_REALLOC_NONE) {
+      if (tag > Layout.TAG_REALLOC_FREED) continue
       all |= observe(n++, r, load<u64>(at, R_OLD_ADDRESS), 0)
       all |= observe(n++, r, load<u64>(at, R_ADDRESS), TIED)
     } else if (((tags >> tag) & 1) != 0) {
@@ -186,10 +182,10 @@ function recall(f: u32): void {
   const interpretation = interpretationOf(f)
   isBeforeFar = 1
   isStepFar = 1
-  if (interpretation == NONE || interpretation == BASE_OFFSET) return
+  if (interpretation == Layout.NONE || interpretation == Layout.BASE_OFFSET) return
   before = <i64>(load<u64>(BASES + ((<usize>f) << 3)) - origin)
   isBeforeFar = u32(isFar(before))
-  if (interpretation != STRIDE) return
+  if (interpretation != Layout.STRIDE) return
   step = <i64>load<u64>(STRIDES + ((<usize>f) << 3))
   isStepFar = isBeforeFar | u32(isFar(before - step))
 }

@@ -6,28 +6,7 @@
  * The first two need no lookahead and are applied while records are written.
  */
 
-import {
-  CHOICE,
-  DEFAULT,
-  FIELD_COUNT,
-  FIELD_INTERPRETATION,
-  FIELD_SIZE,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  NONE,
-  PLAIN,
-  SINGLE,
-  STRIDE,
-  TAG_COMMENT,
-  TAG_CREATE_THREAD,
-  TAG_METADATA,
-  V1,
-  V2,
-} from '../../lib/kernel/layouts/hatf'
+import * as Layout from '../../lib/kernel/layouts/hatf'
 import {
   dataStart,
   GIVEN_HEAP,
@@ -102,28 +81,29 @@ export function strategyOf(f: u32): u32 {
 
 /** Sets the expected values of all fields at the start of a stream. */
 export function watchAll(): void {
-  for (let f: u32 = 0; f < FIELD_COUNT; f++) watch(f)
+  for (let f: u32 = 0; f < Layout.FIELD_COUNT; f++) watch(f)
 }
 
 /** Sets the expected values of a field from here on. */
 function watch(f: u32): void {
-  if (f == F_ATTRIBUTES) return
+  if (f == Layout.F_ATTRIBUTES) return
   const strategy = strategyOf(f)
-  const wide = (<usize>(f == F_HEAP ? 5 : f)) << 3
-  const isLaidOut = f <= F_ADDRESS || ((load<u32>(TOUCHED) >> f) & 1) != 0
+  const wide = (<usize>(f == Layout.F_HEAP ? 5 : f)) << 3
+  const isLaidOut = f <= Layout.F_ADDRESS || ((load<u32>(TOUCHED) >> f) & 1) != 0
   let expected: u64 = 0
   let counting: u64 = 0
-  if (strategy != CHOICE) {
+  if (strategy != Layout.CHOICE) {
     const width = widthOf(f)
-    const isSingle = strategy == SINGLE && isLaidOut && width == 0 && interpretationOf(f) == DEFAULT
+    const isSingle = strategy == Layout.SINGLE && isLaidOut && width == 0 && interpretationOf(f) == Layout.DEFAULT
     if (isSingle) expected = load<u64>(BASES + ((<usize>f) << 3))
     counting = isSingle || width == 0 ? <u64>-1 : width == 8 ? 0 : (<u64>-1) << (width << 3)
-    const bit = f == F_THREAD ? GIVEN_THREAD : f == F_HEAP ? GIVEN_HEAP : f == F_TIME ? GIVEN_TIME : 0
+    const bit =
+      f == Layout.F_THREAD ? GIVEN_THREAD : f == Layout.F_HEAP ? GIVEN_HEAP : f == Layout.F_TIME ? GIVEN_TIME : 0
     store<u32>(WAITING, isLaidOut ? load<u32>(WAITING) & ~bit : load<u32>(WAITING) | bit)
   }
   store<u64>(EXPECTED + wide, expected)
   store<u64>(COUNTING + wide, counting)
-  if (f == F_ADDRESS) store<u64>(COUNTING, counting, 32)
+  if (f == Layout.F_ADDRESS) store<u64>(COUNTING, counting, 32)
 }
 
 /** Writes the metadata that goes before record r. @returns the position after it */
@@ -131,25 +111,25 @@ export function writeMetadata(out: usize, r: u32): usize {
   const at = recordAt(r)
   const tag = <u32>load<u8>(at, R_TAG)
   const given = <u32>load<u8>(at, R_GIVEN)
-  out = widen(out, F_SIZE, load<u64>(at, R_SIZE), false)
-  out = widen(out, F_ADDRESS, load<u64>(at, R_OLD_ADDRESS), false)
-  out = widen(out, F_ADDRESS, load<u64>(at, R_ADDRESS), false)
-  out = widen(out, F_THREAD, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
-  out = widen(out, F_HEAP, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
-  out = widen(out, F_TIME, load<u64>(at, R_TIME), (given & GIVEN_TIME) != 0)
+  out = widen(out, Layout.F_SIZE, load<u64>(at, R_SIZE), false)
+  out = widen(out, Layout.F_ADDRESS, load<u64>(at, R_OLD_ADDRESS), false)
+  out = widen(out, Layout.F_ADDRESS, load<u64>(at, R_ADDRESS), false)
+  out = widen(out, Layout.F_THREAD, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
+  out = widen(out, Layout.F_HEAP, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
+  out = widen(out, Layout.F_TIME, load<u64>(at, R_TIME), (given & GIVEN_TIME) != 0)
   const length = load<u32>(at, R_DATA_END) - dataStart(r)
-  if (length > 0 && tag != TAG_COMMENT && strategyOf(F_ATTRIBUTES) == PLAIN) {
-    const width: u32 = length > 0xff ? V2 : V1
-    if (widthOf(F_ATTRIBUTES) < width) out = writeWider(out, F_ATTRIBUTES, width)
+  if (length > 0 && tag != Layout.TAG_COMMENT && strategyOf(Layout.F_ATTRIBUTES) == Layout.PLAIN) {
+    const width: u32 = length > 0xff ? Layout.V2 : Layout.V1
+    if (widthOf(Layout.F_ATTRIBUTES) < width) out = writeWider(out, Layout.F_ATTRIBUTES, width)
   }
   const planned = <u32>load<u8>(PLANNED + r)
-  for (let f: u32 = 0; f < FIELD_COUNT; f++) {
+  for (let f: u32 = 0; f < Layout.FIELD_COUNT; f++) {
     if (((planned >> f) & 1) != 0) {
       out = writePlanned(out, f, r)
-    } else if (strategyOf(f) == SINGLE) {
-      if (f == F_THREAD && tag < TAG_COMMENT)
+    } else if (strategyOf(f) == Layout.SINGLE) {
+      if (f == Layout.F_THREAD && tag < Layout.TAG_COMMENT)
         out = writeSingle(out, f, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
-      else if (f == F_HEAP && tag < TAG_CREATE_THREAD)
+      else if (f == Layout.F_HEAP && tag < Layout.TAG_CREATE_THREAD)
         out = writeSingle(out, f, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
     }
   }
@@ -165,26 +145,26 @@ function leastWidth(value: u64): u32 {
 }
 
 function widen(out: usize, f: u32, value: u64, isGiven: bool): usize {
-  if (strategyOf(f) != PLAIN || (value == 0 && !isGiven)) return out
+  if (strategyOf(f) != Layout.PLAIN || (value == 0 && !isGiven)) return out
   const width = leastWidth(value)
   return widthOf(f) < width ? writeWider(out, f, width) : out
 }
 
 function writeWider(out: usize, f: u32, width: u32): usize {
-  if (interpretationOf(f) != NONE && widthOf(f) == 0) out = writeInterpretation(out, f, NONE, 0, 0)
+  if (interpretationOf(f) != Layout.NONE && widthOf(f) == 0) out = writeInterpretation(out, f, Layout.NONE, 0, 0)
   return writeWidth(out, f, width)
 }
 
 /** Metadata for a field that has had a single value so far. */
 function writeSingle(out: usize, f: u32, value: u64, isGiven: bool): usize {
-  if (((load<u32>(TOUCHED) >> f) & 1) == 0) return isGiven ? writeInterpretation(out, f, DEFAULT, value, 0) : out
+  if (((load<u32>(TOUCHED) >> f) & 1) == 0) return isGiven ? writeInterpretation(out, f, Layout.DEFAULT, value, 0) : out
   let width = leastWidth(value)
-  if (interpretationOf(f) == DEFAULT && widthOf(f) == 0) {
+  if (interpretationOf(f) == Layout.DEFAULT && widthOf(f) == 0) {
     const single = load<u64>(BASES + ((<usize>f) << 3))
     if (value == single) return out
     // The first value is likely to recur.
     width = max(width, leastWidth(single))
-    out = writeInterpretation(out, f, NONE, 0, 0)
+    out = writeInterpretation(out, f, Layout.NONE, 0, 0)
   }
   return widthOf(f) < width ? writeWidth(out, f, width) : out
 }
@@ -206,19 +186,19 @@ function writePlanned(out: usize, f: u32, r: u32): usize {
 }
 
 function writeWidth(out: usize, f: u32, width: u32): usize {
-  store<u32>(out, TAG_METADATA | (FIELD_SIZE << 8) | (f << 16) | (width << 24))
+  store<u32>(out, Layout.TAG_METADATA | (Layout.FIELD_SIZE << 8) | (f << 16) | (width << 24))
   setWidth(f, width)
   watch(f)
   return out + 4
 }
 
 function writeInterpretation(out: usize, f: u32, interpretation: u32, base: u64, stride: u64): usize {
-  store<u32>(out, TAG_METADATA | (FIELD_INTERPRETATION << 8) | (f << 16) | (interpretation << 24))
+  store<u32>(out, Layout.TAG_METADATA | (Layout.FIELD_INTERPRETATION << 8) | (f << 16) | (interpretation << 24))
   setInterpretation(f, interpretation, base, stride)
   watch(f)
-  if (interpretation == NONE) return out + 4
+  if (interpretation == Layout.NONE) return out + 4
   store<u64>(out, bswap(base), 4)
-  if (interpretation != STRIDE) return out + 12
+  if (interpretation != Layout.STRIDE) return out + 12
   store<u64>(out, bswap(stride), 12)
   return out + 20
 }

@@ -6,21 +6,7 @@
  * thread.
  */
 
-import {
-  BASE_OFFSET,
-  DEFAULT,
-  DELTA,
-  FIELD_COUNT,
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  NONE,
-  STRIDE,
-  V1,
-} from '../../lib/kernel/layouts/hatf'
+import * as Layout from '../../lib/kernel/layouts/hatf'
 import { HAS_HEAP, HAS_THREAD, HAS_TIME } from '../shared/event'
 
 export const STATE: usize = memory.data(768)
@@ -135,11 +121,11 @@ export function lengthOf(tag: u32): u32 {
 /** The state at the start of a stream. */
 export function reset(): void {
   memory.fill(STATE, 0, STATE_BYTES)
-  for (let f: u32 = 0; f < FIELD_COUNT; f++) {
-    const width: u8 = f <= F_ADDRESS ? 4 : 0
+  for (let f: u32 = 0; f < Layout.FIELD_COUNT; f++) {
+    const width: u8 = f <= Layout.F_ADDRESS ? 4 : 0
     store<u8>(WIDTHS + f, width)
     store<u8>(LAST_WIDTHS + f, width)
-    store<u8>(INTERPRETATIONS + f, <u8>(f <= F_ADDRESS ? NONE : DEFAULT))
+    store<u8>(INTERPRETATIONS + f, <u8>(f <= Layout.F_ADDRESS ? Layout.NONE : Layout.DEFAULT))
     derive(f)
   }
   measure()
@@ -155,17 +141,20 @@ export function setWidth(f: u32, width: u32): void {
 /** Sets a field's interpretation. The caller calls `measure` afterwards. */
 export function setInterpretation(f: u32, interpretation: u32, base: u64, stride: u64): void {
   store<u8>(INTERPRETATIONS + f, <u8>interpretation)
-  store<u8>(WIDTHS + f, interpretation == DEFAULT || interpretation == STRIDE ? 0 : load<u8>(LAST_WIDTHS + f))
-  store<u64>(BASES + ((<usize>f) << 3), interpretation == NONE ? 0 : base)
-  store<u64>(STRIDES + ((<usize>f) << 3), interpretation == STRIDE ? stride : 0)
+  store<u8>(
+    WIDTHS + f,
+    interpretation == Layout.DEFAULT || interpretation == Layout.STRIDE ? 0 : load<u8>(LAST_WIDTHS + f),
+  )
+  store<u64>(BASES + ((<usize>f) << 3), interpretation == Layout.NONE ? 0 : base)
+  store<u64>(STRIDES + ((<usize>f) << 3), interpretation == Layout.STRIDE ? stride : 0)
   touch(f)
 }
 
 function touch(f: u32): void {
   store<u32>(TOUCHED, load<u32>(TOUCHED) | (1 << f))
-  if (f == F_TIME) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_TIME)
-  else if (f == F_THREAD) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_THREAD)
-  else if (f == F_HEAP) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_HEAP)
+  if (f == Layout.F_TIME) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_TIME)
+  else if (f == Layout.F_THREAD) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_THREAD)
+  else if (f == Layout.F_HEAP) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_HEAP)
   derive(f)
 }
 
@@ -174,24 +163,24 @@ function derive(f: u32): void {
   const wide = (<usize>f) << 3
   const width = widthOf(f)
   const interpretation = interpretationOf(f)
-  const isStored = interpretation != DEFAULT && interpretation != STRIDE
-  const isSigned = (interpretation == BASE_OFFSET || interpretation == DELTA) && width != 0
+  const isStored = interpretation != Layout.DEFAULT && interpretation != Layout.STRIDE
+  const isSigned = (interpretation == Layout.BASE_OFFSET || interpretation == Layout.DELTA) && width != 0
   store<u64>(SIGNS + wide, isSigned ? (<u64>1) << ((width << 3) - 1) : 0)
-  store<u64>(MOVES + wide, interpretation >= DELTA ? <u64>-1 : 0)
+  store<u64>(MOVES + wide, interpretation >= Layout.DELTA ? <u64>-1 : 0)
   store<u64>(BYTES + wide, isStored ? readIndices(width) : ZEROS)
 }
 
 /** Derives the properties of whole records that depend on the widths. */
 export function measure(): void {
-  const size = widthOf(F_SIZE)
-  const address = widthOf(F_ADDRESS)
-  const time = widthOf(F_TIME)
-  const thread = widthOf(F_THREAD)
-  const attributes = widthOf(F_ATTRIBUTES)
-  const lengthBytes: u32 = attributes < V1 ? 0 : attributes - V1 + 1
+  const size = widthOf(Layout.F_SIZE)
+  const address = widthOf(Layout.F_ADDRESS)
+  const time = widthOf(Layout.F_TIME)
+  const thread = widthOf(Layout.F_THREAD)
+  const attributes = widthOf(Layout.F_ATTRIBUTES)
+  const lengthBytes: u32 = attributes < Layout.V1 ? 0 : attributes - Layout.V1 + 1
   store<u32>(LENGTH_BYTES, lengthBytes)
   const threadOnly = 1 + thread + time + (lengthBytes != 0 ? lengthBytes : attributes)
-  const heap = threadOnly + widthOf(F_HEAP)
+  const heap = threadOnly + widthOf(Layout.F_HEAP)
   const block = heap + size + address
   store<u32>(LENGTHS, block)
   store<u32>(LENGTHS, heap + address, 4)
@@ -204,15 +193,15 @@ export function measure(): void {
   store<u32>(THREAD_AT, 1 + size + address)
   store<u32>(THREAD_AT, 1 + address, 4)
 
-  const addressBytes = load<u64>(BYTES, F_ADDRESS << 3)
-  store<u64>(READ_PAIR, load<u64>(BYTES, F_SIZE << 3))
+  const addressBytes = load<u64>(BYTES, Layout.F_ADDRESS << 3)
+  store<u64>(READ_PAIR, load<u64>(BYTES, Layout.F_SIZE << 3))
   store<u64>(READ_PAIR, addressBytes + size * ONES, 8)
   store<u64>(READ_PAIR, ZEROS, 16)
   store<u64>(READ_PAIR, addressBytes, 24)
-  store<u64>(READ_OPTIONAL, load<u64>(BYTES, F_TIME << 3) + thread * ONES)
-  store<u64>(READ_OPTIONAL, load<u64>(BYTES, F_THREAD << 3), 8)
-  const moves = load<u64>(MOVES, F_ADDRESS << 3)
-  store<u64>(MOVES_PAIR, load<u64>(MOVES, F_SIZE << 3))
+  store<u64>(READ_OPTIONAL, load<u64>(BYTES, Layout.F_TIME << 3) + thread * ONES)
+  store<u64>(READ_OPTIONAL, load<u64>(BYTES, Layout.F_THREAD << 3), 8)
+  const moves = load<u64>(MOVES, Layout.F_ADDRESS << 3)
+  store<u64>(MOVES_PAIR, load<u64>(MOVES, Layout.F_SIZE << 3))
   store<u64>(MOVES_PAIR, moves, 8)
   store<u64>(MOVES_PAIR, 0, 16)
   store<u64>(MOVES_PAIR, moves, 24)

@@ -1,19 +1,6 @@
 /** HATF records to bytes, with the metadata between them. */
 
-import {
-  F_ADDRESS,
-  F_ATTRIBUTES,
-  F_HEAP,
-  F_SIZE,
-  F_THREAD,
-  F_TIME,
-  TAG_COMMENT,
-  TAG_CREATE_THREAD,
-  TAG_FREE,
-  TAG_REALLOC_FREED,
-  V1,
-  V2,
-} from '../../lib/kernel/layouts/hatf'
+import * as Layout from '../../lib/kernel/layouts/hatf'
 import { HAS_HEAP } from '../shared/event'
 import { PLANNED, writeMetadata } from './plan'
 import {
@@ -81,7 +68,7 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
   let optional = load<u32>(OPTIONAL)
   let quick = isQuick(optional)
   let bases = v128.load(BASES)
-  let more = v128.load(BASES, F_TIME << 3)
+  let more = v128.load(BASES, Layout.F_TIME << 3)
   for (; r < to && out < full; r++) {
     const at = recordAt(r)
     const dataEnd = load<u32>(at, R_DATA_END)
@@ -101,14 +88,14 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
       ((<u32>load<u8>(PLANNED + r)) | (load<u8>(at, R_GIVEN) & load<u32>(WAITING)) | (dataEnd - dataAt)) != 0
     if (isSpecial || v128.any_true(misfits)) {
       v128.store(BASES, bases)
-      v128.store(BASES, more, F_TIME << 3)
+      v128.store(BASES, more, Layout.F_TIME << 3)
       out = writeMetadata(out, r)
       optional = load<u32>(OPTIONAL)
       quick = isQuick(optional)
       bases = v128.load(BASES)
-      more = v128.load(BASES, F_TIME << 3)
+      more = v128.load(BASES, Layout.F_TIME << 3)
     }
-    if (tag <= TAG_FREE && quick) {
+    if (tag <= Layout.TAG_FREE && quick) {
       // Which of the two comes next is hard to predict, so both are written alike and only the length differs.
       const kind = (<usize>tag) << 4
       store<u8>(out, <u8>tag)
@@ -119,20 +106,20 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
           out + load<u32>(THREAD_AT + ((<usize>tag) << 2)),
           v128.swizzle(i64x2.sub(times, more), v128.load(WRITE_OPTIONAL)),
         )
-        more = v128.bitselect(times, more, v128.load(MOVES, F_TIME << 3))
+        more = v128.bitselect(times, more, v128.load(MOVES, Layout.F_TIME << 3))
       }
       out += lengthOf(tag)
       continue
     }
     v128.store(BASES, bases)
-    v128.store(BASES, more, F_TIME << 3)
+    v128.store(BASES, more, Layout.F_TIME << 3)
     out = writeAny(out, at, tag, DATA + (dataAt - dataFrom), dataEnd - dataAt)
     dataAt = dataEnd
     bases = v128.load(BASES)
-    more = v128.load(BASES, F_TIME << 3)
+    more = v128.load(BASES, Layout.F_TIME << 3)
   }
   v128.store(BASES, bases)
-  v128.store(BASES, more, F_TIME << 3)
+  v128.store(BASES, more, Layout.F_TIME << 3)
   written = out - OUTPUT
   return r
 }
@@ -141,33 +128,33 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
 // @ts-ignore: decorator
 @inline
 export function isQuick(optional: u32): bool {
-  return (optional & HAS_HEAP) == 0 && widthOf(F_ATTRIBUTES) == 0
+  return (optional & HAS_HEAP) == 0 && widthOf(Layout.F_ATTRIBUTES) == 0
 }
 
 /** Writes any record, with `length` bytes of data. */
 function writeAny(out: usize, at: usize, tag: u32, data: usize, length: u32): usize {
   store<u8>(out++, <u8>tag)
-  if (tag == TAG_COMMENT) {
+  if (tag == Layout.TAG_COMMENT) {
     store<u8>(out, 0)
     store<u8>(out, <u8>(length >> 8), 1)
     store<u8>(out, <u8>length, 2)
     memory.copy(out + 3, data, length)
     return out + 3 + length
   }
-  if (tag <= TAG_REALLOC_FREED) {
-    if (tag != TAG_FREE) {
-      out = put(out, F_SIZE, load<u64>(at, R_SIZE))
-      if (tag > TAG_FREE) out = put(out, F_ADDRESS, load<u64>(at, R_OLD_ADDRESS))
+  if (tag <= Layout.TAG_REALLOC_FREED) {
+    if (tag != Layout.TAG_FREE) {
+      out = put(out, Layout.F_SIZE, load<u64>(at, R_SIZE))
+      if (tag > Layout.TAG_FREE) out = put(out, Layout.F_ADDRESS, load<u64>(at, R_OLD_ADDRESS))
     }
-    out = put(out, F_ADDRESS, load<u64>(at, R_ADDRESS))
+    out = put(out, Layout.F_ADDRESS, load<u64>(at, R_ADDRESS))
   }
-  out = put(out, F_THREAD, load<u64>(at, R_THREAD))
-  if (tag < TAG_CREATE_THREAD) out = put(out, F_HEAP, load<u64>(at, R_HEAP))
-  out = put(out, F_TIME, load<u64>(at, R_TIME))
-  const width = widthOf(F_ATTRIBUTES)
+  out = put(out, Layout.F_THREAD, load<u64>(at, R_THREAD))
+  if (tag < Layout.TAG_CREATE_THREAD) out = put(out, Layout.F_HEAP, load<u64>(at, R_HEAP))
+  out = put(out, Layout.F_TIME, load<u64>(at, R_TIME))
+  const width = widthOf(Layout.F_ATTRIBUTES)
   if (width == 0) return out
-  if (width == V2) store<u8>(out++, <u8>(length >> 8))
-  if (width >= V1) store<u8>(out++, <u8>length)
+  if (width == Layout.V2) store<u8>(out++, <u8>(length >> 8))
+  if (width >= Layout.V1) store<u8>(out++, <u8>length)
   memory.copy(out, data, length)
   return out + length
 }

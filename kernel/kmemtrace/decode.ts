@@ -1,20 +1,7 @@
 /** Records to columns. */
 
 import { BIG, NARROW, TIMED } from '../../lib/kernel/layouts/kmemtrace'
-import {
-  ADDRESS,
-  API,
-  CALL_SITE,
-  CPU,
-  GFP_FLAGS,
-  KIND,
-  MASK,
-  NODE,
-  SEQUENCE,
-  SIZE,
-  TIME,
-  USABLE,
-} from '../shared/columns'
+import * as Column from '../shared/columns'
 import { HAS_API, HAS_GFP_FLAGS, HAS_NODE, HAS_SIZE, HAS_USABLE } from '../shared/event'
 import { ALLOC, allocSize, APIS, coreSize, FREE, headOf, order32, order64, siteAt } from './layout'
 
@@ -77,36 +64,36 @@ function read(form: u32, p: usize, end: usize, i: u32, rows: u32, shared: u32): 
     if (next > end) break
     const word = (<usize>i) << 2
     const wide = (<usize>i) << 3
-    store<u8>(i, <u8>frees, KIND)
-    store<u8>(i, load<u8>(frees | (type >> 7), APIS), API)
-    store<u32>(word, select<u32>(freeFields, allocFields, frees), MASK)
+    store<u8>(i, <u8>frees, Column.KIND)
+    store<u8>(i, load<u8>(frees | (type >> 7), APIS), Column.API)
+    store<u32>(word, select<u32>(freeFields, allocFields, frees), Column.MASK)
     const number = load<u32>(p, 4)
     const ordered = form & BIG ? bswap<u32>(number) : number
-    if (form & TIMED) store<u32>(word, ordered, CPU)
-    else store<u32>(word, ordered, SEQUENCE)
+    if (form & TIMED) store<u32>(word, ordered, Column.CPU)
+    else store<u32>(word, ordered, Column.SEQUENCE)
     // For a free this reads fields that only allocations have from the bytes after it. They are not used, and reading
     // them is cheaper than a branch.
     if (form & NARROW) {
-      v128.store_lane<u64>(wide, order64(form, v128.load(p, 8)), 0, TIME)
+      v128.store_lane<u64>(wide, order64(form, v128.load(p, 8)), 0, Column.TIME)
       const words = order32(form, v128.load(p, 16))
       const places = i64x2.extend_low_i32x4_u(words)
-      v128.store_lane<u64>(wide, places, 0, CALL_SITE)
-      v128.store_lane<u64>(wide, places, 1, ADDRESS)
+      v128.store_lane<u64>(wide, places, 0, Column.CALL_SITE)
+      v128.store_lane<u64>(wide, places, 1, Column.ADDRESS)
       const sizes = i64x2.extend_high_i32x4_u(words)
-      v128.store_lane<u64>(wide, sizes, 0, SIZE)
-      v128.store_lane<u64>(wide, sizes, 1, USABLE)
+      v128.store_lane<u64>(wide, sizes, 0, Column.SIZE)
+      v128.store_lane<u64>(wide, sizes, 1, Column.USABLE)
     } else {
-      if (form & TIMED) v128.store_lane<u64>(wide, order64(form, v128.load(p, 8)), 0, TIME)
+      if (form & TIMED) v128.store_lane<u64>(wide, order64(form, v128.load(p, 8)), 0, Column.TIME)
       const places = order64(form, v128.load(p + siteAt(form)))
-      v128.store_lane<u64>(wide, places, 0, CALL_SITE)
-      v128.store_lane<u64>(wide, places, 1, ADDRESS)
+      v128.store_lane<u64>(wide, places, 0, Column.CALL_SITE)
+      v128.store_lane<u64>(wide, places, 1, Column.ADDRESS)
       const sizes = order64(form, v128.load(p + core))
-      v128.store_lane<u64>(wide, sizes, 0, SIZE)
-      v128.store_lane<u64>(wide, sizes, 1, USABLE)
+      v128.store_lane<u64>(wide, sizes, 0, Column.SIZE)
+      v128.store_lane<u64>(wide, sizes, 1, Column.USABLE)
     }
     const last = order32(form, v128.load(p + (alloc - 8)))
-    v128.store_lane<u32>(word, last, 0, GFP_FLAGS)
-    v128.store_lane<u32>(word, last, 1, NODE)
+    v128.store_lane<u32>(word, last, 0, Column.GFP_FLAGS)
+    v128.store_lane<u32>(word, last, 1, Column.NODE)
     p = next
   }
   position = p

@@ -1,35 +1,8 @@
 /** Columns to records. */
 
 import { BIG, NARROW, TIMED } from '../../lib/kernel/layouts/kmemtrace'
-import {
-  ADDRESS,
-  API,
-  CALL_SITE,
-  CPU,
-  GFP_FLAGS,
-  KIND,
-  MASK,
-  NODE,
-  SEQUENCE,
-  SIZE,
-  TIME,
-  USABLE,
-} from '../shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_API,
-  HAS_ATTRIBUTES,
-  HAS_CALL_SITE,
-  HAS_CODE,
-  HAS_CPU,
-  HAS_GFP_FLAGS,
-  HAS_NODE,
-  HAS_OLD_ADDRESS,
-  HAS_SEQUENCE,
-  HAS_SIZE,
-  HAS_TIME,
-  HAS_USABLE,
-} from '../shared/event'
+import * as Column from '../shared/columns'
+import * as Event from '../shared/event'
 import { ALLOC, allocSize, coreSize, FREE, headOf, order32, order64, OUTPUT, siteAt, TYPES } from './layout'
 
 /** The number of bytes of output. */
@@ -84,9 +57,9 @@ export function encode(
 }
 
 /** Fields that make an event unusual. */
-const UNUSUAL: u32 = HAS_CODE | HAS_ATTRIBUTES | HAS_OLD_ADDRESS
+const UNUSUAL: u32 = Event.HAS_CODE | Event.HAS_ATTRIBUTES | Event.HAS_OLD_ADDRESS
 /** Further fields that only allocations have. */
-const BLOCK_FIELDS: u32 = HAS_USABLE | HAS_GFP_FLAGS | HAS_NODE
+const BLOCK_FIELDS: u32 = Event.HAS_USABLE | Event.HAS_GFP_FLAGS | Event.HAS_NODE
 
 /** Two numbers in one vector. */
 // @ts-ignore: decorator
@@ -138,45 +111,55 @@ function write(form: u32, i: u32, rows: u32, out: usize, end: usize): u32 {
   const scale: u64 = inMicros ? 1000 : 1
   const longest = u64.MAX_VALUE / scale
   const freeFields =
-    HAS_API | HAS_ADDRESS | HAS_CALL_SITE | (form & TIMED ? HAS_CPU | HAS_TIME : HAS_SEQUENCE) | watched
-  const allocFields = freeFields | HAS_SIZE | BLOCK_FIELDS
+    Event.HAS_API |
+    Event.HAS_ADDRESS |
+    Event.HAS_CALL_SITE |
+    (form & TIMED ? Event.HAS_CPU | Event.HAS_TIME : Event.HAS_SEQUENCE) |
+    watched
+  const allocFields = freeFields | Event.HAS_SIZE | BLOCK_FIELDS
   let p = OUTPUT + out
   const stop = OUTPUT + end
   for (; i < rows && p < stop; i++) {
     const word = (<usize>i) << 2
     const wide = (<usize>i) << 3
-    const set = load<u32>(word, MASK)
-    const what = <u32>load<u8>(i, KIND)
+    const set = load<u32>(word, Column.MASK)
+    const what = <u32>load<u8>(i, Column.KIND)
     const frees = what & 1
     const whole = select<u32>(freeFields, allocFields, frees)
-    let by = <u32>load<u8>(i, API)
+    let by = <u32>load<u8>(i, Column.API)
     let odd = what ^ frees
 
     let places: v128
     let sizes: v128
-    let flags = load<u32>(word, GFP_FLAGS)
-    let node = load<u32>(word, NODE)
-    let time: u64 = form & TIMED ? load<u64>(wide, TIME) : 0
-    let next = form & TIMED ? load<u32>(word, CPU) : load<u32>(word, SEQUENCE)
+    let flags = load<u32>(word, Column.GFP_FLAGS)
+    let node = load<u32>(word, Column.NODE)
+    let time: u64 = form & TIMED ? load<u64>(wide, Column.TIME) : 0
+    let next = form & TIMED ? load<u32>(word, Column.CPU) : load<u32>(word, Column.SEQUENCE)
     // Events of kernels have all fields of a record, and no others. In other traces most events lack some.
     if (set == whole) {
-      places = v128.load_lane<u64>(wide, v128.load_zero<u64>(wide, CALL_SITE), 1, ADDRESS)
-      sizes = v128.load_lane<u64>(wide, v128.load_zero<u64>(wide, SIZE), 1, USABLE)
+      places = v128.load_lane<u64>(wide, v128.load_zero<u64>(wide, Column.CALL_SITE), 1, Column.ADDRESS)
+      sizes = v128.load_lane<u64>(wide, v128.load_zero<u64>(wide, Column.SIZE), 1, Column.USABLE)
     } else {
       if (onlyWhole) break
-      const least = select<u32>(HAS_ADDRESS, HAS_ADDRESS | HAS_SIZE, frees)
+      const least = select<u32>(Event.HAS_ADDRESS, Event.HAS_ADDRESS | Event.HAS_SIZE, frees)
       odd |= (set & (least | UNUSUAL)) ^ least
       // `HAS_API` is 1, so all bits are set if there is no function.
-      by |= (set & HAS_API) - 1
-      places = pair(select<u64>(load<u64>(wide, CALL_SITE), 0, set & HAS_CALL_SITE), load<u64>(wide, ADDRESS))
+      by |= (set & Event.HAS_API) - 1
+      places = pair(
+        select<u64>(load<u64>(wide, Column.CALL_SITE), 0, set & Event.HAS_CALL_SITE),
+        load<u64>(wide, Column.ADDRESS),
+      )
       // An unknown usable size is taken to be the requested size.
-      const size = load<u64>(wide, SIZE)
-      sizes = pair(size, select<u64>(load<u64>(wide, USABLE), size, set & HAS_USABLE))
-      flags = select<u32>(flags, 0, set & HAS_GFP_FLAGS)
+      const size = load<u64>(wide, Column.SIZE)
+      sizes = pair(size, select<u64>(load<u64>(wide, Column.USABLE), size, set & Event.HAS_USABLE))
+      flags = select<u32>(flags, 0, set & Event.HAS_GFP_FLAGS)
       // -1 is the node of the CPU that allocates.
-      node = select<u32>(node, -1, set & HAS_NODE)
-      time = select<u64>(time, 0, set & HAS_TIME)
-      next = form & TIMED ? select<u32>(next, cpu, set & HAS_CPU) : select<u32>(next, number + 1, set & HAS_SEQUENCE)
+      node = select<u32>(node, -1, set & Event.HAS_NODE)
+      time = select<u64>(time, 0, set & Event.HAS_TIME)
+      next =
+        form & TIMED
+          ? select<u32>(next, cpu, set & Event.HAS_CPU)
+          : select<u32>(next, number + 1, set & Event.HAS_SEQUENCE)
     }
     const type = <u32>load<u8>((by & 15) | (frees << 4), TYPES)
     odd |= type & 0x80
@@ -184,7 +167,7 @@ function write(form: u32, i: u32, rows: u32, out: usize, end: usize): u32 {
       odd |= <u32>(time > longest)
       time *= scale
     } else if ((set & watched) != 0) {
-      odd |= <u32>(load<u32>(word, CPU) != cpu)
+      odd |= <u32>(load<u32>(word, Column.CPU) != cpu)
     }
     if (form & NARROW) {
       const wides = v128.or(places, v128.and(sizes, i64x2.splat(<i64>frees - 1)))

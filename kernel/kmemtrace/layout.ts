@@ -2,15 +2,7 @@
 
 import { KERNEL_INPUT } from '../../lib/kernel/layouts/input'
 import { BIG, NARROW, OUTPUT_BYTES, TIMED } from '../../lib/kernel/layouts/kmemtrace'
-import {
-  API_KFREE,
-  API_KMALLOC,
-  API_KMEM_CACHE_ALLOC,
-  API_KMEM_CACHE_FREE,
-  API_PAGES,
-  KIND_ALLOC,
-  KIND_FREE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 
 /** The input buffer: 262144 bytes, followed by room for the fields that a free does not have. */
 export const INPUT: usize = memory.data(KERNEL_INPUT + 64)
@@ -18,17 +10,17 @@ export const INPUT: usize = memory.data(KERNEL_INPUT + 64)
 export const OUTPUT: usize = memory.data(OUTPUT_BYTES + 65_600)
 
 /** Event ids are the codes of the kinds. */
-export const ALLOC: u32 = <u32>KIND_ALLOC
-export const FREE: u32 = <u32>KIND_FREE
+export const ALLOC: u32 = <u32>Event.KIND_ALLOC
+export const FREE: u32 = <u32>Event.KIND_FREE
 
 /** The function, at the event id plus twice the type id. There is no type 3. */
 export const APIS: usize = memory.data(8)
-store<u8>(APIS, API_KMALLOC)
-store<u8>(APIS + 1, API_KFREE)
-store<u8>(APIS + 2, API_KMEM_CACHE_ALLOC)
-store<u8>(APIS + 3, API_KMEM_CACHE_FREE)
-store<u8>(APIS + 4, API_PAGES)
-store<u8>(APIS + 5, API_PAGES)
+store<u8>(APIS, Event.API_KMALLOC)
+store<u8>(APIS + 1, Event.API_KFREE)
+store<u8>(APIS + 2, Event.API_KMEM_CACHE_ALLOC)
+store<u8>(APIS + 3, Event.API_KMEM_CACHE_FREE)
+store<u8>(APIS + 4, Event.API_PAGES)
+store<u8>(APIS + 5, Event.API_PAGES)
 
 /** The type id, at the function plus 16 times the event id, or `NO_TYPE`. Function 15 stands for none. */
 export const TYPES: usize = memory.data(32)

@@ -1,32 +1,8 @@
 /** Indices for events that have none. */
 
-import {
-  ADDRESS_IN_USE,
-  ALLOC_NOWHERE,
-  EXISTING_AS_ALLOC,
-  FREE_OF_NULL,
-  FREE_OF_UNKNOWN,
-  NO_INDEX_LEFT,
-  NULL_TO_NULL,
-  OTHER_SIZE,
-  REALLOC_FAILED,
-  REALLOC_OF_NULL,
-  REALLOC_OF_UNKNOWN,
-  REALLOC_TO_NOTHING,
-} from '../../lib/kernel/layouts/mtrc'
+import * as Layout from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_SIZE,
-  KIND_ALLOC,
-  KIND_EXISTING,
-  KIND_FREE,
-  OUTCOME_ALLOCATED,
-  OUTCOME_FREED,
-  OUTCOME_NONE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { count, entryAt, find, FIRST, remove, SECOND } from '../shared/table'
 import { addBlock, lastIndex, nextIndex } from './blocks'
 import { A, F, R } from './layout'
@@ -61,44 +37,46 @@ export function assign(i: u32, kind: u8, set: u32): u8 {
   assignedNote = 0
   const wide = (<usize>i) << 3
   const space: u64 = hasSpaces ? spaceOf(i) : 0
-  let address: u64 = (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0
-  const sized = (set & HAS_SIZE) != 0
+  let address: u64 = (set & Event.HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0
+  const sized = (set & Event.HAS_SIZE) != 0
   const size: u64 = sized ? load<u64>(wide, SIZE) : 0
-  if (kind == KIND_FREE) return assignFree(address, space, sized, size, 0)
-  if (kind == KIND_ALLOC) return assignNew(address, space, size, 0)
-  if (kind == KIND_EXISTING) return assignNew(address, space, size, EXISTING_AS_ALLOC)
-  const told = (set & HAS_OUTCOME) != 0
+  if (kind == Event.KIND_FREE) return assignFree(address, space, sized, size, 0)
+  if (kind == Event.KIND_ALLOC) return assignNew(address, space, size, 0)
+  if (kind == Event.KIND_EXISTING) return assignNew(address, space, size, Layout.EXISTING_AS_ALLOC)
+  const told = (set & Event.HAS_OUTCOME) != 0
   const outcome = load<u8>(i, OUTCOME)
   let old: u64 =
-    (set & HAS_OLD_ADDRESS) != 0 && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(wide, OLD_ADDRESS) : 0
-  const stayed = told && outcome == OUTCOME_NONE
+    (set & Event.HAS_OLD_ADDRESS) != 0 && !(told && outcome == Event.OUTCOME_ALLOCATED)
+      ? load<u64>(wide, OLD_ADDRESS)
+      : 0
+  const stayed = told && outcome == Event.OUTCOME_NONE
   if (stayed) {
     // One address is enough for a block that did not move.
-    if ((set & HAS_OLD_ADDRESS) == 0) old = address
-    else if ((set & HAS_ADDRESS) == 0) address = old
+    if ((set & Event.HAS_OLD_ADDRESS) == 0) old = address
+    else if ((set & Event.HAS_ADDRESS) == 0) address = old
   }
-  const freed = told && outcome == OUTCOME_FREED
+  const freed = told && outcome == Event.OUTCOME_FREED
   if (old == 0) {
-    if (address != 0 && !freed) return assignNew(address, space, size, REALLOC_OF_NULL)
-    assignedNote = NULL_TO_NULL
+    if (address != 0 && !freed) return assignNew(address, space, size, Layout.REALLOC_OF_NULL)
+    assignedNote = Layout.NULL_TO_NULL
     return 0
   }
   if (address == 0 || freed) {
     // A null result for a size other than 0 means that there was no memory, and the old block stays live.
     if (!freed && (size != 0 || stayed)) {
-      assignedNote = REALLOC_FAILED
+      assignedNote = Layout.REALLOC_FAILED
       return 0
     }
-    return assignFree(old, space, false, 0, REALLOC_TO_NOTHING)
+    return assignFree(old, space, false, 0, Layout.REALLOC_TO_NOTHING)
   }
   const block = findPlaced(old, space)
-  if (block == 0) return assignNew(address, space, size, REALLOC_OF_UNKNOWN)
+  if (block == 0) return assignNew(address, space, size, Layout.REALLOC_OF_UNKNOWN)
   const index = load<u64>(entryAt(block), FIRST)
   remove(block)
   const before = count
   const moved = addBlock(address ^ (space & SPACE))
   if (moved == 0) return 0
-  if (count == before) assignedNote = ADDRESS_IN_USE
+  if (count == before) assignedNote = Layout.ADDRESS_IN_USE
   store<u64>(entryAt(moved), index, FIRST)
   store<u64>(entryAt(moved), size, SECOND)
   assigned = index
@@ -108,17 +86,17 @@ export function assign(i: u32, kind: u8, set: u32): u8 {
 /** Gives a new block an index. */
 function assignNew(address: u64, space: u64, size: u64, note: u32): u8 {
   if (address == 0) {
-    assignedNote = ALLOC_NOWHERE
+    assignedNote = Layout.ALLOC_NOWHERE
     return 0
   }
   if (lastIndex == u64.MAX_VALUE) {
-    assignedNote = NO_INDEX_LEFT
+    assignedNote = Layout.NO_INDEX_LEFT
     return 0
   }
   const before = count
   const block = addBlock(address ^ (space & SPACE))
   if (block == 0) return 0
-  assignedNote = count == before ? note | ADDRESS_IN_USE : note
+  assignedNote = count == before ? note | Layout.ADDRESS_IN_USE : note
   assigned = nextIndex()
   store<u64>(entryAt(block), assigned, FIRST)
   store<u64>(entryAt(block), size, SECOND)
@@ -128,15 +106,15 @@ function assignNew(address: u64, space: u64, size: u64, note: u32): u8 {
 /** Finds the index of a block and removes the block. */
 function assignFree(address: u64, space: u64, sized: bool, size: u64, note: u32): u8 {
   if (address == 0) {
-    assignedNote = FREE_OF_NULL
+    assignedNote = Layout.FREE_OF_NULL
     return 0
   }
   const block = findPlaced(address, space)
   if (block == 0) {
-    assignedNote = FREE_OF_UNKNOWN
+    assignedNote = Layout.FREE_OF_UNKNOWN
     return 0
   }
-  assignedNote = sized && size != load<u64>(entryAt(block), SECOND) ? note | OTHER_SIZE : note
+  assignedNote = sized && size != load<u64>(entryAt(block), SECOND) ? note | Layout.OTHER_SIZE : note
   assigned = load<u64>(entryAt(block), FIRST)
   remove(block)
   return F

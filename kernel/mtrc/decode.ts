@@ -3,21 +3,7 @@
 import { BATCH_STRING_BYTES } from '../../lib/event/limits'
 import { FAULT, FULL, LINE_TOO_LARGE, MARK, NO_MEMORY, SHORT, UNKNOWN_TYPE } from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, OLD_ADDRESS, SIZE, THREAD, TYPE } from '../shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_FILE,
-  HAS_FUNCTION,
-  HAS_INDEX,
-  HAS_LINE,
-  HAS_OLD_ADDRESS,
-  HAS_SIZE,
-  HAS_THREAD,
-  HAS_TYPE,
-  KIND_ALLOC,
-  KIND_FREE,
-  KIND_REALLOC,
-  KIND_RESERVE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { OF_1, OF_3, OF_7 } from '../shared/leb128'
 import { areManyNames, intern, MOST_NAMES, nameRoom, names } from '../shared/names'
 import { FIRST, SECOND } from '../shared/table'
@@ -32,7 +18,7 @@ import { ENTRIES, FILE_ENTRIES, forget, nextBatch, resolve, sources } from './st
  */
 const PADDING: usize = 176
 
-const BLOCK: u32 = HAS_INDEX | HAS_ADDRESS | HAS_SIZE
+const BLOCK: u32 = Event.HAS_INDEX | Event.HAS_ADDRESS | Event.HAS_SIZE
 
 /** The reason why `decode` returned. */
 export let stop: i32 = SHORT
@@ -71,7 +57,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     p = start + 1
     if (type == F) {
       p = leb(p, INDEX + wide, OF_3)
-      set = HAS_INDEX
+      set = Event.HAS_INDEX
     } else if (type == A || type == R) {
       p = leb(p, INDEX + wide, OF_3)
       p = leb(p, ADDRESS + wide, OF_7)
@@ -79,7 +65,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     } else if (type == H || type == I) {
       p = leb(p, ADDRESS + wide, OF_7)
       p = leb(p, SIZE + wide, 0)
-      set = HAS_ADDRESS | HAS_SIZE
+      set = Event.HAS_ADDRESS | Event.HAS_SIZE
     } else if (type == M) {
       stop = MARK
       break
@@ -88,8 +74,8 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       stop = FAULT
       break
     }
-    if (withSources && (set & HAS_INDEX) != 0) {
-      set |= HAS_THREAD | HAS_LINE
+    if (withSources && (set & Event.HAS_INDEX) != 0) {
+      set |= Event.HAS_THREAD | Event.HAS_LINE
       if (load<u32>(p) == 0) {
         // Most frees have no source.
         store<u64>(wide, 0, THREAD)
@@ -107,14 +93,14 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
             p++
           } else {
             p = name(p, end, caller, FUNCTION_IDS, ENTRIES, FUNCTION + ((<usize>i) << 2))
-            set |= HAS_FUNCTION
+            set |= Event.HAS_FUNCTION
           }
           const file = <u32>load<u8>(p)
           if (file == 0) {
             p++
           } else {
             p = name(p, end, file, FILE_IDS, FILE_ENTRIES, FILE + ((<usize>i) << 2))
-            set |= HAS_FILE
+            set |= Event.HAS_FILE
           }
           p = leb(p, LINE_READ, 0)
           const line = load<u64>(LINE_READ)
@@ -130,7 +116,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       break
     }
     if (type == F) {
-      store<u8>(i, KIND_FREE, KIND)
+      store<u8>(i, Event.KIND_FREE, KIND)
       if (resolves) {
         const index = load<u64>(wide, INDEX)
         const block = findBlock(index)
@@ -138,11 +124,11 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           store<u64>(wide, load<u64>(block, FIRST), ADDRESS)
           store<u64>(wide, load<u64>(block, SECOND), SIZE)
           removeBlock(block, index)
-          set |= HAS_ADDRESS | HAS_SIZE
+          set |= Event.HAS_ADDRESS | Event.HAS_SIZE
         }
       }
     } else if (type == A || type == R) {
-      store<u8>(i, type == A ? KIND_ALLOC : KIND_REALLOC, KIND)
+      store<u8>(i, type == A ? Event.KIND_ALLOC : Event.KIND_REALLOC, KIND)
       if (resolves) {
         const index = load<u64>(wide, INDEX)
         let block: usize = 0
@@ -150,7 +136,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           block = findBlock(index)
           if (block != 0) {
             store<u64>(wide, load<u64>(block, FIRST), OLD_ADDRESS)
-            set |= HAS_OLD_ADDRESS
+            set |= Event.HAS_OLD_ADDRESS
           }
         }
         if (block == 0) {
@@ -165,7 +151,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
         store<u64>(block, load<u64>(wide, SIZE), SECOND)
       }
     } else {
-      store<u8>(i, KIND_RESERVE, KIND)
+      store<u8>(i, Event.KIND_RESERVE, KIND)
       if (type == I) {
         if (nameRoom(8) == 0) {
           setFault(NO_MEMORY)
@@ -173,7 +159,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           break
         }
         store<u32>((<usize>i) << 2, idOf(intern(INTERNAL, 8)), TYPE)
-        set |= HAS_TYPE
+        set |= Event.HAS_TYPE
       }
     }
     store<u32>((<usize>i) << 2, set, MASK)

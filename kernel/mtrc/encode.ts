@@ -2,20 +2,7 @@
 
 import { NO_ADDRESS, NO_SIZE, OTHER_TYPE, UNFIT_FILE, UNFIT_FUNCTION } from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, SIZE, THREAD, TYPE } from '../shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_FILE,
-  HAS_FUNCTION,
-  HAS_INDEX,
-  HAS_LINE,
-  HAS_SIZE,
-  HAS_THREAD,
-  HAS_TYPE,
-  KIND_EXISTING,
-  KIND_FREE,
-  KIND_REALLOC,
-  KIND_RESERVE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { OF_3, OF_7, writeLeb } from '../shared/leb128'
 import { assign, assigned, assignedNote } from './assign'
 import { isFull, lastIndex, setLastIndex } from './blocks'
@@ -59,9 +46,9 @@ export function encode(i: u32, n: u32): u32 {
     let caller: u32 = 0
     let file: u32 = 0
     start = p
-    if (kind == KIND_RESERVE) {
+    if (kind == Event.KIND_RESERVE) {
       type = H
-      if ((set & HAS_TYPE) != 0) {
+      if ((set & Event.HAS_TYPE) != 0) {
         const id = load<u32>((<usize>i) << 2, TYPE)
         const slot = slotOf(id)
         if (slot < 0) {
@@ -73,13 +60,13 @@ export function encode(i: u32, n: u32): u32 {
       }
       store<u8>(p++, type)
     } else {
-      if (kind > KIND_EXISTING) {
-        if ((set & HAS_INDEX) != 0) largest = max<u64>(largest, load<u64>(wide, INDEX))
+      if (kind > Event.KIND_EXISTING) {
+        if ((set & Event.HAS_INDEX) != 0) largest = max<u64>(largest, load<u64>(wide, INDEX))
         continue
       }
       if (withSources) {
         // Names come first, while nothing has changed yet.
-        if ((set & HAS_FUNCTION) != 0) {
+        if ((set & Event.HAS_FUNCTION) != 0) {
           const id = load<u32>((<usize>i) << 2, FUNCTION)
           const slot = slotOf(id)
           if (slot < 0) {
@@ -88,7 +75,7 @@ export function encode(i: u32, n: u32): u32 {
           }
           caller = numberAt(slot)
         }
-        if ((set & HAS_FILE) != 0) {
+        if ((set & Event.HAS_FILE) != 0) {
           const id = load<u32>((<usize>i) << 2, FILE)
           const slot = slotOf(id)
           if (slot < 0) {
@@ -98,8 +85,8 @@ export function encode(i: u32, n: u32): u32 {
           file = numberAt(slot)
         }
       }
-      if ((set & HAS_INDEX) != 0) {
-        type = kind == KIND_FREE ? F : kind == KIND_REALLOC ? R : A
+      if ((set & Event.HAS_INDEX) != 0) {
+        type = kind == Event.KIND_FREE ? F : kind == Event.KIND_REALLOC ? R : A
         index = load<u64>(wide, INDEX)
         said = type == F ? endIndexed(index, set, wide) : beginIndexed(index, kind, set, wide)
         if (isFull) break
@@ -119,23 +106,23 @@ export function encode(i: u32, n: u32): u32 {
       p = writeLeb(p + 1, index, OF_3)
     }
     if (type != F) {
-      if ((set & HAS_ADDRESS) != 0) {
+      if ((set & Event.HAS_ADDRESS) != 0) {
         p = writeLeb(p, load<u64>(wide, ADDRESS), OF_7)
       } else {
         store<u8>(p++, 0)
         said |= NO_ADDRESS
       }
-      if ((set & HAS_SIZE) != 0) {
+      if ((set & Event.HAS_SIZE) != 0) {
         p = writeLeb(p, load<u64>(wide, SIZE), 0)
       } else {
         store<u8>(p++, 0)
         said |= NO_SIZE
       }
     }
-    if (withSources && kind != KIND_RESERVE) {
-      const thread: u64 = (set & HAS_THREAD) != 0 ? load<u64>(wide, THREAD) : 0
-      const line: u64 = (set & HAS_LINE) != 0 ? load<u32>((<usize>i) << 2, LINE) : 0
-      const source = line | (set & (HAS_FUNCTION | HAS_FILE))
+    if (withSources && kind != Event.KIND_RESERVE) {
+      const thread: u64 = (set & Event.HAS_THREAD) != 0 ? load<u64>(wide, THREAD) : 0
+      const line: u64 = (set & Event.HAS_LINE) != 0 ? load<u32>((<usize>i) << 2, LINE) : 0
+      const source = line | (set & (Event.HAS_FUNCTION | Event.HAS_FILE))
       if ((thread | source) == 0) {
         store<u32>(p, 0)
         p += 4
@@ -146,7 +133,7 @@ export function encode(i: u32, n: u32): u32 {
       } else {
         if (thread < 0x80) store<u8>(p++, <u8>thread)
         else p = writeLeb(p, thread, OF_3)
-        if ((set & HAS_FUNCTION) == 0) {
+        if ((set & Event.HAS_FUNCTION) == 0) {
           store<u8>(p++, 0)
         } else if (caller == UNFIT) {
           store<u8>(p++, 0)
@@ -154,7 +141,7 @@ export function encode(i: u32, n: u32): u32 {
         } else {
           p = writeName(p, caller, ENTRIES, ENTRY_OF, USE)
         }
-        if ((set & HAS_FILE) == 0) {
+        if ((set & Event.HAS_FILE) == 0) {
           store<u8>(p++, 0)
         } else if (file == UNFIT) {
           store<u8>(p++, 0)

@@ -1,15 +1,6 @@
 /** Blocks of events that have an index. */
 
-import {
-  ADDRESS_OF_UNKNOWN,
-  EXISTING_AS_ALLOC,
-  INDEX_OF_OTHER,
-  OLD_ADDRESS_OF_UNKNOWN,
-  OTHER_ADDRESS,
-  OTHER_OLD_ADDRESS,
-  OTHER_SIZE,
-  SIZE_OF_UNKNOWN,
-} from '../../lib/kernel/layouts/mtrc'
+import * as Layout from '../../lib/kernel/layouts/mtrc'
 import { ADDRESS, OLD_ADDRESS, SIZE } from '../shared/columns'
 import { HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_SIZE, KIND_EXISTING, KIND_REALLOC } from '../shared/event'
 import { FIRST, SECOND } from '../shared/table'
@@ -24,9 +15,9 @@ import { addIndexed, findBlock, removeBlock } from './recent'
 // @ts-ignore: decorator
 @inline
 export function beginIndexed(index: u64, kind: u8, set: u32, wide: usize): u32 {
-  let said: u32 = kind == KIND_EXISTING ? EXISTING_AS_ALLOC : 0
+  let said: u32 = kind == KIND_EXISTING ? Layout.EXISTING_AS_ALLOC : 0
   if (kind == KIND_REALLOC) said = checkOldAddress(index, set, wide)
-  else if (isAssigned(index)) said |= INDEX_OF_OTHER
+  else if (isAssigned(index)) said |= Layout.INDEX_OF_OTHER
   const block = addIndexed(index)
   if (block == 0) return 0
   store<u64>(block, (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0, FIRST)
@@ -38,10 +29,13 @@ export function beginIndexed(index: u64, kind: u8, set: u32, wide: usize): u32 {
 function checkOldAddress(index: u64, set: u32, wide: usize): u32 {
   const block = findBlock(index)
   if (block == 0) {
-    return (isAssigned(index) ? INDEX_OF_OTHER : 0) | ((set & HAS_OLD_ADDRESS) != 0 ? OLD_ADDRESS_OF_UNKNOWN : 0)
+    return (
+      (isAssigned(index) ? Layout.INDEX_OF_OTHER : 0) |
+      ((set & HAS_OLD_ADDRESS) != 0 ? Layout.OLD_ADDRESS_OF_UNKNOWN : 0)
+    )
   }
   const differs = (set & HAS_OLD_ADDRESS) != 0 && load<u64>(wide, OLD_ADDRESS) != load<u64>(block, FIRST)
-  return differs ? OTHER_OLD_ADDRESS : 0
+  return differs ? Layout.OTHER_OLD_ADDRESS : 0
 }
 
 const ADDRESS_AND_SIZE: u32 = HAS_ADDRESS | HAS_SIZE
@@ -65,16 +59,16 @@ export function endIndexed(index: u64, set: u32, wide: usize): u32 {
 /** The notes of a free whose block is not in the trace. */
 function endUnknown(index: u64, set: u32): u32 {
   return (
-    (isAssigned(index) ? INDEX_OF_OTHER : 0) |
-    ((set & HAS_ADDRESS) != 0 ? ADDRESS_OF_UNKNOWN : 0) |
-    ((set & HAS_SIZE) != 0 ? SIZE_OF_UNKNOWN : 0)
+    (isAssigned(index) ? Layout.INDEX_OF_OTHER : 0) |
+    ((set & HAS_ADDRESS) != 0 ? Layout.ADDRESS_OF_UNKNOWN : 0) |
+    ((set & HAS_SIZE) != 0 ? Layout.SIZE_OF_UNKNOWN : 0)
   )
 }
 
 /** The notes of a free that differs from its block. */
 function differencesOf(block: usize, set: u32, wide: usize): u32 {
   return (
-    ((set & HAS_ADDRESS) != 0 && load<u64>(wide, ADDRESS) != load<u64>(block, FIRST) ? OTHER_ADDRESS : 0) |
-    ((set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != load<u64>(block, SECOND) ? OTHER_SIZE : 0)
+    ((set & HAS_ADDRESS) != 0 && load<u64>(wide, ADDRESS) != load<u64>(block, FIRST) ? Layout.OTHER_ADDRESS : 0) |
+    ((set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != load<u64>(block, SECOND) ? Layout.OTHER_SIZE : 0)
   )
 }

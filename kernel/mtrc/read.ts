@@ -1,16 +1,6 @@
 /** The numbers and names in records that are read. */
 
-import {
-  ENTRY_UNDEFINED,
-  MAX_LEB,
-  MAX_NAME,
-  NAME_ENTRIES,
-  NAME_TOO_LONG,
-  NO_MEMORY,
-  NO_SUCH_ENTRY,
-  NUMBER_TOO_LONG,
-  NUMBER_TOO_WIDE,
-} from '../../lib/kernel/layouts/mtrc'
+import * as Layout from '../../lib/kernel/layouts/mtrc'
 import { gather, lebEnds, lebLength, lebValue, OF_1, OF_3, OF_7 } from '../shared/leb128'
 import { intern, nameLength, nameRoom, nameStart } from '../shared/names'
 import { NAME_DEFINES, NOWHERE } from './layout'
@@ -90,13 +80,13 @@ function longLeb(start: usize, to: usize): usize {
   value |= (ninth & 0x7f) << 56
   if (ninth >= 0x80) {
     const tenth = <u64>load<u8>(p++)
-    if ((tenth & 0x7f) > 1) return nowhere(NUMBER_TOO_WIDE)
+    if ((tenth & 0x7f) > 1) return nowhere(Layout.NUMBER_TOO_WIDE)
     value |= tenth << 63
     // Only padding may follow.
     for (let last = tenth; last >= 0x80;) {
-      if (p == start + MAX_LEB) return nowhere(NUMBER_TOO_LONG)
+      if (p == start + Layout.MAX_LEB) return nowhere(Layout.NUMBER_TOO_LONG)
       last = <u64>load<u8>(p++)
-      if ((last & 0x7f) != 0) return nowhere(NUMBER_TOO_WIDE)
+      if ((last & 0x7f) != 0) return nowhere(Layout.NUMBER_TOO_WIDE)
     }
   }
   store<u64>(to, value)
@@ -113,7 +103,7 @@ export function nowhere(reason: i32): usize {
 // @ts-ignore: decorator
 @inline
 export function name(p: usize, end: usize, entry: u32, ids: usize, entries: usize, to: usize): usize {
-  const id = entry <= NAME_ENTRIES ? load<u32>(ids + ((<usize>entry) << 2)) : UNKNOWN
+  const id = entry <= Layout.NAME_ENTRIES ? load<u32>(ids + ((<usize>entry) << 2)) : UNKNOWN
   if (id == UNKNOWN) return newName(p, end, ids, entries, to)
   store<u32>(to, id)
   return p + 1
@@ -123,19 +113,19 @@ export function name(p: usize, end: usize, entry: u32, ids: usize, entries: usiz
 function newName(p: usize, end: usize, ids: usize, entries: usize, to: usize): usize {
   const byte = load<u8>(p)
   const entry = (<usize>(byte & ~NAME_DEFINES)) << 2
-  if (entry < 4 || entry > NAME_ENTRIES << 2) return nowhere(NO_SUCH_ENTRY)
+  if (entry < 4 || entry > Layout.NAME_ENTRIES << 2) return nowhere(Layout.NO_SUCH_ENTRY)
   let reference = load<u32>(entries + entry)
   p++
   if (byte >= NAME_DEFINES) {
-    const most = min<usize>(end, p + MAX_NAME + 1)
+    const most = min<usize>(end, p + Layout.MAX_NAME + 1)
     const nul = findNul(p, most)
-    if (nul == most) return nul - p > MAX_NAME ? nowhere(NAME_TOO_LONG) : NOWHERE
-    if (nameRoom(nul - p) == 0) return nowhere(NO_MEMORY)
+    if (nul == most) return nul - p > Layout.MAX_NAME ? nowhere(Layout.NAME_TOO_LONG) : NOWHERE
+    if (nameRoom(nul - p) == 0) return nowhere(Layout.NO_MEMORY)
     reference = intern(p, nul - p) + 1
     store<u32>(entries + entry, reference)
     p = nul + 1
   }
-  if (reference == 0) return nowhere(ENTRY_UNDEFINED)
+  if (reference == 0) return nowhere(Layout.ENTRY_UNDEFINED)
   const id = idOf(reference - 1)
   store<u32>(ids + entry, id)
   store<u32>(to, id)

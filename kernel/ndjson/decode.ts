@@ -1,25 +1,6 @@
 /** Lines to columns. */
 
-import {
-  AS_ADDRESS,
-  AS_API,
-  AS_BYTES,
-  AS_END,
-  AS_I32,
-  AS_LIST,
-  AS_OUTCOME,
-  AS_STRING,
-  AS_U32,
-  AS_U64,
-  COLUMN_AT,
-  END_OF_LINE,
-  FULL,
-  NO_FIELD,
-  RARE,
-  SPACED,
-  TYPE_AT,
-  USED_UP,
-} from '../../lib/kernel/layouts/ndjson'
+import * as Layout from '../../lib/kernel/layouts/ndjson'
 import { KIND, MASK } from '../shared/columns'
 import { BATCH_EVENTS, KIND_ALLOC, KIND_FREE } from '../shared/event'
 import { beginRow, clearStrings, stringsFull } from '../shared/strings'
@@ -48,7 +29,7 @@ const FREE_LENGTH: usize = 14
 
 const LF: u32 = 0x0a
 
-export let stop: u32 = USED_UP
+export let stop: u32 = Layout.USED_UP
 /** The beginning of the first line that was not read. */
 export let position: usize = 0
 /** The number of empty lines that were skipped. */
@@ -73,11 +54,11 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
   let all = fields
   let start = p
   let empty: u32 = 0
-  stop = USED_UP
+  stop = Layout.USED_UP
   while (end > p && load<u8>(end - 1) != LF) end--
   while (p < end) {
     if (i == BATCH_EVENTS || stringsFull(stringLimit)) {
-      stop = FULL
+      stop = Layout.FULL
       break
     }
     let kind: usize = 0
@@ -99,14 +80,14 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
     } else {
       kind = kindAt(p)
       if (kind == NO_KIND) {
-        stop = RARE
+        stop = Layout.RARE
         break
       }
       p = kindEnd
     }
     const followers = FOLLOWERS + (kind << 6)
     let set: u32 = 0
-    let last: u32 = NO_FIELD
+    let last: u32 = Layout.NO_FIELD
     beginRow()
     for (;;) {
       let which = <u32>load<u8>(followers + last)
@@ -115,9 +96,9 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
         p += lengthOf(text)
       } else {
         which = find(p)
-        if (which == NO_FIELD) {
+        if (which == Layout.NO_FIELD) {
           which = findLoose(p)
-          if (which == NO_FIELD) {
+          if (which == Layout.NO_FIELD) {
             p = 0
             break
           }
@@ -129,50 +110,50 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
         }
         store<u8>(followers + last, <u8>which)
       }
-      const f = which & (SPACED - 1)
+      const f = which & (Layout.SPACED - 1)
       last = f
       set |= 1 << f
-      const column = <usize>load<u32>(text, COLUMN_AT)
-      switch (load<u32>(text, TYPE_AT)) {
-        case AS_U64:
+      const column = <usize>load<u32>(text, Layout.COLUMN_AT)
+      switch (load<u32>(text, Layout.TYPE_AT)) {
+        case Layout.AS_U64:
           p = exactDecimal(p, column + ((<usize>i) << 3))
           break
-        case AS_ADDRESS:
+        case Layout.AS_ADDRESS:
           p = load<u16>(p) == 0x7830 ? quotedHex(p + 2, column + ((<usize>i) << 3)) : 0
           break
-        case AS_U32:
+        case Layout.AS_U32:
           p = exactDecimal32(p, column + ((<usize>i) << 2))
           break
-        case AS_I32:
+        case Layout.AS_I32:
           p = signed(p, column + ((<usize>i) << 2))
           break
-        case AS_API:
+        case Layout.AS_API:
           p = name(p, column + i, LAST_NAMES + (kind << 2), API_SLOTS, API_TEXTS)
           break
-        case AS_OUTCOME:
+        case Layout.AS_OUTCOME:
           p = name(p, column + i, LAST_NAMES + (kind << 2) + 64, OUTCOME_SLOTS, OUTCOME_TEXTS)
           break
-        case AS_STRING:
+        case Layout.AS_STRING:
           p = string(p, column + ((<usize>i) << 2))
           break
-        case AS_LIST:
+        case Layout.AS_LIST:
           p = list(p, column + ((<usize>i) << 2))
           break
-        case AS_BYTES:
+        case Layout.AS_BYTES:
           p = bytes(p, column + ((<usize>i) << 2))
           break
-        case AS_END:
+        case Layout.AS_END:
           break
         default:
           p = 0
       }
-      if (p == 0 || f == END_OF_LINE) break
+      if (p == 0 || f == Layout.END_OF_LINE) break
     }
     if (p == 0) {
-      stop = RARE
+      stop = Layout.RARE
       break
     }
-    set &= ~(1 << END_OF_LINE)
+    set &= ~(1 << Layout.END_OF_LINE)
     store<u8>(KIND + i, <u8>kind)
     store<u32>(MASK + ((<usize>i) << 2), set)
     all |= set

@@ -1,19 +1,6 @@
 /** Columns to lines. */
 
-import {
-  AS_ADDRESS,
-  AS_API,
-  AS_BYTES,
-  AS_I32,
-  AS_LIST,
-  AS_OUTCOME,
-  AS_STRING,
-  AS_U32,
-  AS_U64,
-  COLUMN_AT,
-  NO_FIELD,
-  TYPE_AT,
-} from '../../lib/kernel/layouts/ndjson'
+import * as Layout from '../../lib/kernel/layouts/ndjson'
 import { writeBase64 } from '../shared/base64'
 import { KIND, MASK } from '../shared/columns'
 import { escape, isPlain, MAX_ESCAPED } from '../shared/json'
@@ -41,7 +28,7 @@ const OUTPUT_BYTES: usize = 262_144
 const OUTPUT_END: usize = 327_680
 
 /** The field that the wrapper has to write, or `NO_FIELD`. */
-export let needed: u32 = NO_FIELD
+export let needed: u32 = Layout.NO_FIELD
 /** The fields after that one, with which `encode` has to continue. */
 export let rest: u32 = 0
 /** The number of bytes of output. */
@@ -153,7 +140,7 @@ export function writeBytes(out: usize, id: u32, isJson: bool): usize {
  */
 export function encode(i: u32, n: u32, left: u32): u32 {
   let out: usize = OUTPUT
-  needed = NO_FIELD
+  needed = Layout.NO_FIELD
   rest = 0
   for (; i < n && out < OUTPUT + OUTPUT_BYTES; i++) {
     let set = left & ~BEGUN
@@ -170,40 +157,40 @@ export function encode(i: u32, n: u32, left: u32): u32 {
     for (; set != 0; set &= set - 1) {
       const f = ctz(set)
       const text = FIELD_TEXTS + ((<usize>f) << 6)
-      const column = <usize>load<u32>(text, COLUMN_AT)
+      const column = <usize>load<u32>(text, Layout.COLUMN_AT)
       v128.store(out, v128.load(text))
       const begin = out + lengthOf(text)
-      switch (load<u32>(text, TYPE_AT)) {
-        case AS_U64:
+      switch (load<u32>(text, Layout.TYPE_AT)) {
+        case Layout.AS_U64:
           out = writeShortDecimal(begin, load<u64>(column + ((<usize>i) << 3)))
           break
-        case AS_ADDRESS:
+        case Layout.AS_ADDRESS:
           store<u16>(begin, 0x7830)
           out = writeWideHex(begin + 2, load<u64>(column + ((<usize>i) << 3)))
           store<u8>(out++, <u8>QUOTE)
           break
-        case AS_U32:
+        case Layout.AS_U32:
           out = writeShortDecimal(begin, load<u32>(column + ((<usize>i) << 2)))
           break
-        case AS_I32: {
+        case Layout.AS_I32: {
           const value = <i64>load<i32>(column + ((<usize>i) << 2))
           store<u8>(begin, <u8>MINUS)
           out = writeShortDecimal(value < 0 ? begin + 1 : begin, value < 0 ? 0 - value : value)
           break
         }
-        case AS_API:
+        case Layout.AS_API:
           out = writeName(begin, API_TEXTS + ((<usize>load<u8>(column + i)) << 6))
           break
-        case AS_OUTCOME:
+        case Layout.AS_OUTCOME:
           out = writeName(begin, OUTCOME_TEXTS + ((<usize>load<u8>(column + i)) << 6))
           break
-        case AS_STRING:
+        case Layout.AS_STRING:
           out = writeString(begin, load<u32>(column + ((<usize>i) << 2)))
           break
-        case AS_LIST:
+        case Layout.AS_LIST:
           out = writeList(begin, load<u32>(column + ((<usize>i) << 2)))
           break
-        case AS_BYTES:
+        case Layout.AS_BYTES:
           out = writeBytes(begin, load<u32>(column + ((<usize>i) << 2)), false)
           break
         default:

@@ -1,51 +1,8 @@
 /** Writes the parts of a line. Each function returns the position after what it wrote. */
 
-import {
-  CALLOC_WITHOUT_SIZE,
-  NOT_DIVISIBLE,
-  NOT_THE_FORMS_FIELDS,
-  NOT_THE_PRODUCT,
-  NO_ADDRESS,
-  NO_COUNT,
-  NO_SIZE,
-  NULL_OF_DONE,
-  ONE_TIME,
-  OTHER_OUTCOME,
-  TIME_AS_END,
-  TIME_OF_DONE,
-  TIME_TOO_LARGE,
-} from '../../lib/kernel/layouts/replay'
-import {
-  ADDRESS,
-  ALIGNMENT,
-  API,
-  ELEMENT_SIZE,
-  ELEMENTS,
-  END_TIME,
-  OLD_ADDRESS,
-  OUTCOME,
-  SIZE,
-  TIME,
-} from '../shared/columns'
-import {
-  API_CALLOC,
-  API_MEMALIGN,
-  API_REALLOC,
-  HAS_ADDRESS,
-  HAS_ALIGNMENT,
-  HAS_API,
-  HAS_COUNT,
-  HAS_ELEMENT_SIZE,
-  HAS_END_TIME,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_SIZE,
-  HAS_TIME,
-  OUTCOME_ALLOCATED,
-  OUTCOME_FREED,
-  OUTCOME_MOVED,
-  OUTCOME_NONE,
-} from '../shared/event'
+import * as Layout from '../../lib/kernel/layouts/replay'
+import * as Column from '../shared/columns'
+import * as Event from '../shared/event'
 import { writeDecimal, writeHex } from '../shared/numbers'
 import { writeShortDecimal } from '../shared/wide'
 import { note, otherApi, setForm } from './notes'
@@ -57,9 +14,9 @@ export function writeDone(p: usize, set: u32, wide: usize): usize {
   store<u64>(p + 2, 0x645f646165726874)
   store<u64>(p + 10, 0x783020656e6f)
   p += 16
-  if ((set & HAS_ADDRESS) != 0) {
-    if (load<u64>(ADDRESS + wide) == 0) note(NULL_OF_DONE)
-    return writeHex(p, load<u64>(ADDRESS + wide))
+  if ((set & Event.HAS_ADDRESS) != 0) {
+    if (load<u64>(Column.ADDRESS + wide) == 0) note(Layout.NULL_OF_DONE)
+    return writeHex(p, load<u64>(Column.ADDRESS + wide))
   }
   store<u8>(p, 0x30)
   return p + 1
@@ -68,42 +25,43 @@ export function writeDone(p: usize, set: u32, wide: usize): usize {
 /** Writes an allocation as calloc or memalign, whichever represents more of its fields. */
 export function writeOther(p: usize, i: u32, set: u32): usize {
   const wide = (<usize>i) << 3
-  const known = (set & HAS_API) != 0
-  const by = load<u8>(API + i)
+  const known = (set & Event.HAS_API) != 0
+  const by = load<u8>(Column.API + i)
   const aligned =
-    (set & HAS_ALIGNMENT) != 0 &&
-    ((known && by == API_MEMALIGN) || (!(known && by == API_CALLOC) && (set & HAS_COUNT) == 0))
-  const form = aligned ? API_MEMALIGN : API_CALLOC
+    (set & Event.HAS_ALIGNMENT) != 0 &&
+    ((known && by == Event.API_MEMALIGN) || (!(known && by == Event.API_CALLOC) && (set & Event.HAS_COUNT) == 0))
+  const form = aligned ? Event.API_MEMALIGN : Event.API_CALLOC
   setForm(form)
-  if ((set & (aligned ? HAS_COUNT | HAS_ELEMENT_SIZE : HAS_ALIGNMENT)) != 0) note(NOT_THE_FORMS_FIELDS)
+  if ((set & (aligned ? Event.HAS_COUNT | Event.HAS_ELEMENT_SIZE : Event.HAS_ALIGNMENT)) != 0)
+    note(Layout.NOT_THE_FORMS_FIELDS)
   if (known && by != form) otherApi(form)
   store<u16>(p, 0x203a)
   if (aligned) {
     store<u64>(p + 2, 0x6e67696c616d656d)
     store<u32>(p + 10, 0x783020)
-    p = writeHex(p + 13, load<u64>(ADDRESS + wide))
+    p = writeHex(p + 13, load<u64>(Column.ADDRESS + wide))
     store<u8>(p, SPACE)
-    return writeSize(writeDecimal(p + 1, load<u64>(ALIGNMENT + wide)), set, wide)
+    return writeSize(writeDecimal(p + 1, load<u64>(Column.ALIGNMENT + wide)), set, wide)
   }
   store<u64>(p + 2, 0x2020636f6c6c6163)
   store<u32>(p + 8, 0x783020)
-  return writeElements(writeHex(p + 11, load<u64>(ADDRESS + wide)), set, wide)
+  return writeElements(writeHex(p + 11, load<u64>(Column.ADDRESS + wide)), set, wide)
 }
 
 /** Writes the two numbers of calloc, whose product is the event's size. */
 function writeElements(p: usize, set: u32, wide: usize): usize {
-  const counted = (set & HAS_COUNT) != 0
-  const measured = (set & HAS_ELEMENT_SIZE) != 0
-  const sized = (set & HAS_SIZE) != 0
-  const total = load<u64>(SIZE + wide)
-  let count: u64 = counted ? load<u64>(ELEMENTS + wide) : 0
-  let each: u64 = measured ? load<u64>(ELEMENT_SIZE + wide) : 0
+  const counted = (set & Event.HAS_COUNT) != 0
+  const measured = (set & Event.HAS_ELEMENT_SIZE) != 0
+  const sized = (set & Event.HAS_SIZE) != 0
+  const total = load<u64>(Column.SIZE + wide)
+  let count: u64 = counted ? load<u64>(Column.ELEMENTS + wide) : 0
+  let each: u64 = measured ? load<u64>(Column.ELEMENT_SIZE + wide) : 0
   if (counted && measured) {
-    if (sized && count * each != total) note(NOT_THE_PRODUCT)
+    if (sized && count * each != total) note(Layout.NOT_THE_PRODUCT)
   } else if (!sized) {
-    note(CALLOC_WITHOUT_SIZE)
+    note(Layout.CALLOC_WITHOUT_SIZE)
   } else if (!counted && !measured) {
-    note(NO_COUNT)
+    note(Layout.NO_COUNT)
     count = 1
     each = total
   } else {
@@ -112,7 +70,7 @@ function writeElements(p: usize, set: u32, wide: usize): usize {
       count = 0
       each = 0
     } else if (known == 0 || total % known != 0) {
-      note(NOT_DIVISIBLE)
+      note(Layout.NOT_DIVISIBLE)
       count = 1
       each = total
     } else if (counted) {
@@ -130,31 +88,38 @@ function writeElements(p: usize, set: u32, wide: usize): usize {
 /** Writes the action, pointers and size of a realloc. Returns 0 if a pointer is unknown. */
 export function writeRealloc(p: usize, i: u32, set: u32): usize {
   const wide = (<usize>i) << 3
-  const told = (set & HAS_OUTCOME) != 0
-  const result = load<u8>(OUTCOME + i)
-  let known = (set & HAS_ADDRESS) != 0
-  let oldKnown = (set & HAS_OLD_ADDRESS) != 0
-  let now: u64 = known ? load<u64>(ADDRESS + wide) : 0
-  let old: u64 = oldKnown ? load<u64>(OLD_ADDRESS + wide) : 0
+  const told = (set & Event.HAS_OUTCOME) != 0
+  const result = load<u8>(Column.OUTCOME + i)
+  let known = (set & Event.HAS_ADDRESS) != 0
+  let oldKnown = (set & Event.HAS_OLD_ADDRESS) != 0
+  let now: u64 = known ? load<u64>(Column.ADDRESS + wide) : 0
+  let old: u64 = oldKnown ? load<u64>(Column.OLD_ADDRESS + wide) : 0
   if (told) {
-    if (result == OUTCOME_NONE && known != oldKnown) {
+    if (result == Event.OUTCOME_NONE && known != oldKnown) {
       if (known) old = now
       else now = old
       known = true
       oldKnown = true
     }
-    if (result == OUTCOME_FREED) known = true
-    if (result == OUTCOME_ALLOCATED) oldKnown = true
+    if (result == Event.OUTCOME_FREED) known = true
+    if (result == Event.OUTCOME_ALLOCATED) oldKnown = true
   }
   if (!known || !oldKnown) {
-    note(NO_ADDRESS)
+    note(Layout.NO_ADDRESS)
     return 0
   }
   if (told) {
-    const shown = old == 0 ? OUTCOME_ALLOCATED : now == 0 ? OUTCOME_FREED : now == old ? OUTCOME_NONE : OUTCOME_MOVED
-    if (shown != result) note(OTHER_OUTCOME)
+    const shown =
+      old == 0
+        ? Event.OUTCOME_ALLOCATED
+        : now == 0
+          ? Event.OUTCOME_FREED
+          : now == old
+            ? Event.OUTCOME_NONE
+            : Event.OUTCOME_MOVED
+    if (shown != result) note(Layout.OTHER_OUTCOME)
   }
-  if ((set & HAS_API) != 0 && load<u8>(API + i) != API_REALLOC) otherApi(API_REALLOC)
+  if ((set & Event.HAS_API) != 0 && load<u8>(Column.API + i) != Event.API_REALLOC) otherApi(Event.API_REALLOC)
   store<u16>(p, 0x203a)
   store<u64>(p + 2, 0x20636f6c6c616572)
   store<u16>(p + 10, 0x7830)
@@ -168,24 +133,24 @@ export function writeRealloc(p: usize, i: u32, set: u32): usize {
 @inline
 export function writeSize(p: usize, set: u32, wide: usize): usize {
   store<u8>(p++, SPACE)
-  if ((set & HAS_SIZE) != 0) return writeShortDecimal(p, load<u64>(SIZE + wide))
-  note(NO_SIZE)
+  if ((set & Event.HAS_SIZE) != 0) return writeShortDecimal(p, load<u64>(Column.SIZE + wide))
+  note(Layout.NO_SIZE)
   store<u8>(p, 0x30)
   return p + 1
 }
 
 /** Writes both times. A single one is written twice. */
 export function writeTimes(p: usize, set: u32, wide: usize, micros: bool): usize {
-  if ((set & TIMES) != TIMES) note(ONE_TIME)
-  p = writeTime(p, load<u64>(((set & HAS_TIME) != 0 ? TIME : END_TIME) + wide), micros)
-  return writeTime(p, load<u64>(((set & HAS_END_TIME) != 0 ? END_TIME : TIME) + wide), micros)
+  if ((set & TIMES) != TIMES) note(Layout.ONE_TIME)
+  p = writeTime(p, load<u64>(((set & Event.HAS_TIME) != 0 ? Column.TIME : Column.END_TIME) + wide), micros)
+  return writeTime(p, load<u64>(((set & Event.HAS_END_TIME) != 0 ? Column.END_TIME : Column.TIME) + wide), micros)
 }
 
 /** Writes the only time of thread_done. */
 export function writeEnd(p: usize, set: u32, wide: usize, micros: bool): usize {
-  if ((set & TIMES) == TIMES) note(TIME_OF_DONE)
-  else if ((set & HAS_TIME) != 0) note(TIME_AS_END)
-  return writeTime(p, load<u64>(((set & HAS_END_TIME) != 0 ? END_TIME : TIME) + wide), micros)
+  if ((set & TIMES) == TIMES) note(Layout.TIME_OF_DONE)
+  else if ((set & Event.HAS_TIME) != 0) note(Layout.TIME_AS_END)
+  return writeTime(p, load<u64>(((set & Event.HAS_END_TIME) != 0 ? Column.END_TIME : Column.TIME) + wide), micros)
 }
 
 // @ts-ignore: decorator
@@ -193,7 +158,7 @@ export function writeEnd(p: usize, set: u32, wide: usize, micros: bool): usize {
 function writeTime(p: usize, value: u64, micros: bool): usize {
   if (micros) {
     if (value > u64.MAX_VALUE / 1000) {
-      note(TIME_TOO_LARGE)
+      note(Layout.TIME_TOO_LARGE)
       value = u64.MAX_VALUE
     } else {
       value *= 1000

@@ -5,39 +5,10 @@
  */
 import { AGAIN, BEGAN, DONE, HIGHEST, NOTHING, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
-import {
-  ALL_GROWN,
-  ALL_MOVED,
-  ALL_SAME,
-  ALL_SHRUNK,
-  CELL_BITS,
-  DOUBLE_FREE,
-  FAILED,
-  GROWN_BYTES,
-  HEAT_SIDE,
-  LONGEST,
-  OVERLAP,
-  PROBLEM_BITS,
-  SHRUNK_BYTES,
-  UNKNOWN_FREE,
-  UNKNOWN_REALLOC,
-  ZERO_SIZE,
-} from '../../lib/kernel/layouts/report'
+import * as Layout from '../../lib/kernel/layouts/report'
 import { AHEAD, blockAt, isFar, makeBlocks, readAhead } from '../live/records'
 import { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE as SIZES } from '../shared/columns'
-import {
-  API_PAGES,
-  HAS_ADDRESS,
-  HAS_API,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_SIZE,
-  KIND_EXISTING,
-  KIND_FREE,
-  KIND_REALLOC,
-  OUTCOME_MOVED,
-  OUTCOME_NONE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { addTo, count } from '../statistics/sums'
 import {
   addressOf,
@@ -73,7 +44,7 @@ export const PROCESSES: usize = memory.data(16576)
  * Blocks that were freed and whose birth is known, by `HEAT_SIDE` times the bits of their size plus the bits of their
  * lifetime.
  */
-export const HEAT: usize = memory.data(HEAT_SIDE * HEAT_SIDE * 8)
+export const HEAT: usize = memory.data(Layout.HEAT_SIDE * Layout.HEAT_SIDE * 8)
 /** The same by site: the key is the site's row above `CELL_BITS`, plus the cell. */
 export const SITE_HEAT: usize = memory.data(TABLE_BYTES)
 const MOST_HEAT: u32 = 131_072
@@ -84,7 +55,7 @@ export const MATRIX: usize = memory.data(TABLE_BYTES)
 const MOST_MATRIX: u32 = 65_536
 
 /** Blocks by the number of times they were resized, which is at most `LONGEST`. */
-export const CHAINS: usize = memory.data((LONGEST + 1) * 8)
+export const CHAINS: usize = memory.data((Layout.LONGEST + 1) * 8)
 /**
  * The numbers of reallocs that enlarged, shrank, kept the size of, or moved the block; and the bytes by which blocks
  * grew and shrank.
@@ -119,7 +90,7 @@ export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32,
   for (let row = <usize>from; row < <usize>to; row++) {
     if (readsAhead && row % AHEAD == 0) readAhead(ENDED, row, rows)
     const kind = load<u8>(KIND + row)
-    if (kind > KIND_EXISTING) continue
+    if (kind > Event.KIND_EXISTING) continue
     blockEvents++
     const effect = <u32>load<u8>(EFFECTS + row)
     if ((effect & (BEGAN | DONE)) == 0 || (effect & (UNKNOWN | REUSED)) != 0) notice(row, kind, effect)
@@ -132,17 +103,24 @@ export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32,
 /** Notes anomalies. */
 function notice(row: usize, kind: u8, effect: u32): void {
   if ((effect & UNKNOWN) != 0) {
-    note(row, kind == KIND_REALLOC ? UNKNOWN_REALLOC : (effect & AGAIN) != 0 ? DOUBLE_FREE : UNKNOWN_FREE)
-  } else if ((effect & (BEGAN | DONE | NOTHING)) == 0 && kind != KIND_FREE) {
-    note(row, FAILED)
+    note(
+      row,
+      kind == Event.KIND_REALLOC
+        ? Layout.UNKNOWN_REALLOC
+        : (effect & AGAIN) != 0
+          ? Layout.DOUBLE_FREE
+          : Layout.UNKNOWN_FREE,
+    )
+  } else if ((effect & (BEGAN | DONE | NOTHING)) == 0 && kind != Event.KIND_FREE) {
+    note(row, Layout.FAILED)
   }
-  if ((effect & REUSED) != 0) note(row, OVERLAP)
+  if ((effect & REUSED) != 0) note(row, Layout.OVERLAP)
 }
 
 // @ts-ignore: decorator
 @inline
 function note(row: usize, kind: u32): void {
-  store<u32>(PROBLEMS + ((<usize>problems) << 2), ((<u32>row) << PROBLEM_BITS) | kind)
+  store<u32>(PROBLEMS + ((<usize>problems) << 2), ((<u32>row) << Layout.PROBLEM_BITS) | kind)
   problems++
 }
 
@@ -159,9 +137,9 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   const site = load<u32>(SITES + (row << 2))
   let born = blockEvents
   let resized: u32 = 0
-  let unborn: u32 = load<u8>(KIND + row) == KIND_EXISTING ? UNBORN : 0
+  let unborn: u32 = load<u8>(KIND + row) == Event.KIND_EXISTING ? UNBORN : 0
   let before: u64 = 0
-  let address: u64 = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
+  let address: u64 = (mask & Event.HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
   if (isDone) {
     const from = blockAt(load<u32>(ENDED + (row << 2)))
     before = load<u64>(from, SIZE)
@@ -173,9 +151,9 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
     ends(from)
     if ((effect & BEGAN) == 0) {
       if (unborn == 0) {
-        const cell = bitsOf(before) * HEAT_SIDE + bitsOf(blockEvents - born)
+        const cell = bitsOf(before) * Layout.HEAT_SIDE + bitsOf(blockEvents - born)
         count(HEAT + ((<usize>cell) << 3))
-        addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << CELL_BITS) | cell, before)
+        addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << Layout.CELL_BITS) | cell, before)
       }
       endChain(resized)
       return
@@ -186,20 +164,20 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
     endChain(load<u32>(block, RESIZED))
     ends(block)
   }
-  const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZES + (row << 3)) : 0
-  if (size == 0 && (mask & HAS_SIZE) != 0) {
+  const size = (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZES + (row << 3)) : 0
+  if (size == 0 && (mask & Event.HAS_SIZE) != 0) {
     zeroSizes++
-    note(row, ZERO_SIZE)
+    note(row, Layout.ZERO_SIZE)
   }
   if (isDone) {
     resized++
     resizes(row, mask, site, before, size)
   }
-  if (address == 0 && (mask & HAS_OLD_ADDRESS) != 0) address = load<u64>(OLD_ADDRESS + (row << 3))
+  if (address == 0 && (mask & Event.HAS_OLD_ADDRESS) != 0) address = load<u64>(OLD_ADDRESS + (row << 3))
   if (isInvented) address = 0
   if (((<u32>load<u8>(FATES + row)) & HIGHEST) != 0) isAtMaximum = true
   else leaveMaximum()
-  const isPages = (mask & HAS_API) != 0 && load<u8>(API + row) == API_PAGES
+  const isPages = (mask & Event.HAS_API) != 0 && load<u8>(API + row) == Event.API_PAGES
   store<u32>(block, place(block, address, load<u32>(PROCESSES + (row << 2)), isPages, size) | unborn, FLAGS)
   store<u64>(block, size, SIZE)
   store<u64>(block, born, BORN)
@@ -231,26 +209,26 @@ export function leaveMaximum(): void {
 // @ts-ignore: decorator
 @inline
 export function endChain(resized: u32): void {
-  if (resized > 0) count(CHAINS + ((<usize>min<u32>(LONGEST, resized)) << 3))
+  if (resized > 0) count(CHAINS + ((<usize>min<u32>(Layout.LONGEST, resized)) << 3))
 }
 
 function resizes(row: usize, mask: u32, site: u32, before: u64, size: u64): void {
-  const outcome = (mask & HAS_OUTCOME) != 0 ? load<u8>(OUTCOME + row) : 0xff
-  let isMoved = outcome == OUTCOME_MOVED
-  if (outcome != OUTCOME_MOVED && outcome != OUTCOME_NONE) {
+  const outcome = (mask & Event.HAS_OUTCOME) != 0 ? load<u8>(OUTCOME + row) : 0xff
+  let isMoved = outcome == Event.OUTCOME_MOVED
+  if (outcome != Event.OUTCOME_MOVED && outcome != Event.OUTCOME_NONE) {
     isMoved =
-      (mask & (HAS_ADDRESS | HAS_OLD_ADDRESS)) == (HAS_ADDRESS | HAS_OLD_ADDRESS) &&
+      (mask & (Event.HAS_ADDRESS | Event.HAS_OLD_ADDRESS)) == (Event.HAS_ADDRESS | Event.HAS_OLD_ADDRESS) &&
       load<u64>(ADDRESS + (row << 3)) != load<u64>(OLD_ADDRESS + (row << 3))
   }
   siteResizes(site, before, size, isMoved)
   if (size > before) {
-    count(RESIZES + ALL_GROWN)
-    addTo(RESIZES + GROWN_BYTES, size - before)
+    count(RESIZES + Layout.ALL_GROWN)
+    addTo(RESIZES + Layout.GROWN_BYTES, size - before)
   } else if (size < before) {
-    count(RESIZES + ALL_SHRUNK)
-    addTo(RESIZES + SHRUNK_BYTES, before - size)
+    count(RESIZES + Layout.ALL_SHRUNK)
+    addTo(RESIZES + Layout.SHRUNK_BYTES, before - size)
   } else {
-    count(RESIZES + ALL_SAME)
+    count(RESIZES + Layout.ALL_SAME)
   }
-  if (isMoved) count(RESIZES + ALL_MOVED)
+  if (isMoved) count(RESIZES + Layout.ALL_MOVED)
 }

@@ -1,27 +1,7 @@
 /** Calls of an allocator's functions, by name: their effects, and the corresponding events. */
 
 import { ADDRESS, ALIGNMENT, API, ELEMENT_SIZE, ELEMENTS, FIELDS, KIND, OLD_ADDRESS, SIZE } from './columns'
-import {
-  API_CALLOC,
-  API_DELETE,
-  API_FREE,
-  API_MALLOC,
-  API_MEMALIGN,
-  API_NEW,
-  API_REALLOC,
-  HAS_ADDRESS,
-  HAS_ALIGNMENT,
-  HAS_API,
-  HAS_COUNT,
-  HAS_ELEMENT_SIZE,
-  HAS_FIELDS,
-  HAS_OLD_ADDRESS,
-  HAS_SIZE,
-  KIND_ALLOC,
-  KIND_FREE,
-  KIND_LOST,
-  KIND_REALLOC,
-} from './event'
+import * as Event from './event'
 import { intern } from './strings'
 
 /** The effects of functions, with their arguments. */
@@ -127,53 +107,53 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
   const wide = (<usize>i) << 3
   const first = load<u64>(values)
   const second = load<u64>(values, 8)
-  let set: u32 = HAS_API
-  let api: u8 = API_MALLOC
+  let set: u32 = Event.HAS_API
+  let api: u8 = Event.API_MALLOC
   let isPlain = true
   if (call == FREE || call == DELETE) {
-    store<u8>(KIND + i, KIND_FREE)
-    api = call == FREE ? API_FREE : API_DELETE
+    store<u8>(KIND + i, Event.KIND_FREE)
+    api = call == FREE ? Event.API_FREE : Event.API_DELETE
     isPlain = call == FREE && length == 4
     store<u64>(ADDRESS + wide, first)
-    set |= HAS_ADDRESS
+    set |= Event.HAS_ADDRESS
   } else {
     store<u64>(ADDRESS + wide, result)
-    set |= HAS_ADDRESS | HAS_SIZE
-    store<u8>(KIND + i, KIND_ALLOC)
+    set |= Event.HAS_ADDRESS | Event.HAS_SIZE
+    store<u8>(KIND + i, Event.KIND_ALLOC)
     let size = first
     if (call == CALLOC || call == REALLOCARRAY) {
-      api = API_CALLOC
+      api = Event.API_CALLOC
       const elements = call == CALLOC ? first : second
       const each = call == CALLOC ? second : load<u64>(values, 16)
       size = elements * each
       store<u64>(ELEMENTS + wide, elements)
-      set |= HAS_COUNT
+      set |= Event.HAS_COUNT
       // The size of an element is kept if it does not follow from the product.
       if (elements == 0 || each > u64.MAX_VALUE / elements) {
         store<u64>(ELEMENT_SIZE + wide, each)
-        set |= HAS_ELEMENT_SIZE
+        set |= Event.HAS_ELEMENT_SIZE
       }
     } else if (call == MEMALIGN || (call == NEW && count >= 2)) {
-      api = call == NEW ? API_NEW : API_MEMALIGN
+      api = call == NEW ? Event.API_NEW : Event.API_MEMALIGN
       isPlain = call == MEMALIGN && length == 8
       store<u64>(ALIGNMENT + wide, first)
       size = second
-      set |= HAS_ALIGNMENT
+      set |= Event.HAS_ALIGNMENT
     } else if (call == NEW) {
-      api = API_NEW
+      api = Event.API_NEW
       isPlain = false
     } else if (call == NAMED) {
       isPlain = false
-      set &= ~HAS_SIZE
+      set &= ~Event.HAS_SIZE
     } else if (call == MALLOC) {
       isPlain = load<u8>(name) == 0x6d
     }
     if (call == REALLOC || call == REALLOCARRAY) {
-      api = API_REALLOC
+      api = Event.API_REALLOC
       isPlain = length == 7
-      store<u8>(KIND + i, KIND_REALLOC)
+      store<u8>(KIND + i, Event.KIND_REALLOC)
       store<u64>(OLD_ADDRESS + wide, first)
-      set |= HAS_OLD_ADDRESS
+      set |= Event.HAS_OLD_ADDRESS
       if (call == REALLOC) size = second
     }
     store<u64>(SIZE + wide, size)
@@ -181,7 +161,7 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
   store<u8>(API + i, api)
   if (!isPlain) {
     store<u32>(FIELDS + ((<usize>i) << 2), calledText(name, length))
-    set |= HAS_FIELDS
+    set |= Event.HAS_FIELDS
   }
   return set
 }
@@ -191,9 +171,9 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
  * @returns the set of its fields
  */
 export function lose(i: u32, set: u32): u32 {
-  store<u8>(KIND + i, KIND_LOST)
+  store<u8>(KIND + i, Event.KIND_LOST)
   store<u64>(ELEMENTS + ((<usize>i) << 3), 1)
-  return (set & ~HAS_ADDRESS) | HAS_COUNT
+  return (set & ~Event.HAS_ADDRESS) | Event.HAS_COUNT
 }
 
 /** `{"call":"` and the end of the object. */

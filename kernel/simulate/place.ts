@@ -9,21 +9,7 @@ import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { SPACES } from '../live/keys'
 import { blockAt, makeBlocks } from '../live/records'
 import { ADDRESS, ALIGNMENT, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
-import {
-  HAS_ADDRESS,
-  HAS_ALIGNMENT,
-  HAS_OLD_ADDRESS,
-  HAS_OUTCOME,
-  HAS_SIZE,
-  HAS_USABLE,
-  KIND_EXISTING,
-  KIND_PROCESS_END,
-  KIND_REALLOC,
-  KIND_THREAD_DESTROY,
-  OUTCOME_ALLOCATED,
-  OUTCOME_MOVED,
-  OUTCOME_NONE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { AHEAD, readAhead } from './ahead'
 import { arenaResize, arenas, noteBegin, noteEnd, startArenas } from './arenas'
 import { startBuddies } from './buddies'
@@ -205,14 +191,14 @@ export function placeRows(rows: u32): u32 {
     store<u64>(FREED_BEFORE + (row << 3), 0)
     const kind = load<u8>(KIND + row)
     // The first thread with an event about blocks is the main one, whatever comments come before.
-    if (isWhole() && (kind <= KIND_EXISTING || kind == KIND_THREAD_DESTROY)) {
+    if (isWhole() && (kind <= Event.KIND_EXISTING || kind == Event.KIND_THREAD_DESTROY)) {
       enterThreadOf(row)
       // Threads of other processes may have the same number.
-      if (kind == KIND_THREAD_DESTROY && hasHeap(row)) endThread()
+      if (kind == Event.KIND_THREAD_DESTROY && hasHeap(row)) endThread()
     }
-    if (kind == KIND_PROCESS_END && !endProcess(row)) fault = EXHAUSTED
+    if (kind == Event.KIND_PROCESS_END && !endProcess(row)) fault = EXHAUSTED
     if (fault != 0) return <u32>row
-    if (kind > KIND_EXISTING) continue
+    if (kind > Event.KIND_EXISTING) continue
     if (!makeRoom()) fault = EXHAUSTED
     else if (policy == IDEAL) fault = countRow(row)
     else {
@@ -234,7 +220,7 @@ function makeRoom(): bool {
 
 /** The alignment of a new block; 0 for the default. Counts an impossible one. */
 function alignmentOf(row: usize, mask: u32): u64 {
-  const alignment = (mask & HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
+  const alignment = (mask & Event.HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
   if (alignment == 0 || (popcnt(alignment) == 1 && alignment <= ROOM)) return alignment
   unaligned++
   return 0
@@ -288,21 +274,21 @@ function reallocate(row: usize, old: usize, block: usize, space: u32, size: u64)
 
 function placeRow(row: usize): u32 {
   const effect = <u32>load<u8>(EFFECTS + row)
-  let mask = load<u32>(MASK + (row << 2)) & ~HAS_USABLE
+  let mask = load<u32>(MASK + (row << 2)) & ~Event.HAS_USABLE
   const ended = load<u32>(ENDED + (row << 2))
-  const isRealloc = load<u8>(KIND + row) == KIND_REALLOC
+  const isRealloc = load<u8>(KIND + row) == Event.KIND_REALLOC
   const old = blockAt(ended)
   const oldAddress = shown(old)
   let isKnown = ended != 0
   if ((effect & UNKNOWN) != 0) {
     unknowns++
     isKnown = false
-    mask &= ~HAS_OLD_ADDRESS
-    if ((effect & BEGAN) == 0) mask &= ~HAS_ADDRESS
+    mask &= ~Event.HAS_OLD_ADDRESS
+    if ((effect & BEGAN) == 0) mask &= ~Event.HAS_ADDRESS
   }
   const space = load<u32>(SPACES + (row << 2)) >> 16
   if ((effect & BEGAN) != 0) {
-    const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+    const size = (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
     const block = blockAt(load<u32>(BEGUN + (row << 2)))
     if ((effect & REUSED) != 0) {
       store<u64>(FREED_BEFORE + (row << 3), shown(block))
@@ -315,21 +301,21 @@ function placeRow(row: usize): u32 {
       : allocateAt(row, block, space, size, alignmentOf(row, mask))
     if (failed != 0) return failed
     store<u64>(ADDRESS + (row << 3), shown(block))
-    mask |= HAS_ADDRESS
+    mask |= Event.HAS_ADDRESS
     if (isRealloc) {
       if (isKnown) {
         store<u64>(OLD_ADDRESS + (row << 3), oldAddress)
-        mask |= HAS_OLD_ADDRESS
+        mask |= Event.HAS_OLD_ADDRESS
       } else store<u64>(OLD_ADDRESS + (row << 3), 0)
-      if ((mask & HAS_OUTCOME) != 0)
-        store<u8>(OUTCOME + row, !isKnown ? OUTCOME_ALLOCATED : stays ? OUTCOME_NONE : OUTCOME_MOVED)
+      if ((mask & Event.HAS_OUTCOME) != 0)
+        store<u8>(OUTCOME + row, !isKnown ? Event.OUTCOME_ALLOCATED : stays ? Event.OUTCOME_NONE : Event.OUTCOME_MOVED)
     }
     noteChange(events + <f64>row + 1)
   } else if ((effect & DONE) != 0 && isKnown) {
     leave(old)
     releaseBlock(old)
     nameOld(row, isRealloc, oldAddress)
-    mask |= isRealloc ? HAS_OLD_ADDRESS : HAS_ADDRESS
+    mask |= isRealloc ? Event.HAS_OLD_ADDRESS : Event.HAS_ADDRESS
     noteChange(events + <f64>row + 1)
   } else if ((effect & FAILED) != 0 && isRealloc) nameOld(row, true, isKnown ? oldAddress : 0)
   store<u32>(MASK + (row << 2), mask)
@@ -385,7 +371,7 @@ function countRow(row: usize): u32 {
   const freed = ends ? load<u64>(blockAt(load<u32>(ENDED + (row << 2))), B_SIZE) : 0
   const replaced = (effect & REUSED) != 0 ? load<u64>(block, B_SIZE) : 0
   const mask = load<u32>(MASK + (row << 2))
-  const size = begins && (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+  const size = begins && (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
   if (size > ROOM || used - freed - replaced + size > ROOM) return TOO_LARGE
   if ((effect & UNKNOWN) != 0) unknowns++
   if (!begins && !ends) return 0

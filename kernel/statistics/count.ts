@@ -5,17 +5,7 @@ import { BEGUN, EFFECTS, ENDED, nextGone, numbers } from '../live/follow'
 import { AHEAD, blockAt, isFar, makeBlocks, readAhead } from '../live/records'
 import { siteOf } from '../live/sites'
 import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
-import {
-  HAS_PRESENT,
-  HAS_SIZE,
-  HAS_TIME,
-  HAS_USABLE,
-  KIND_EXISTING,
-  KIND_OTHER,
-  KIND_PROCESS_END,
-  KIND_REALLOC,
-  KIND_RESERVE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, dies, isAllocated, isBorn, livesOn, partsWith } from './lives'
 import {
   gains,
@@ -119,21 +109,21 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
   for (let row = start; row < end; row++) {
     if (readsAhead && row % AHEAD == 0) readAhead(ENDED, row, rows)
     const mask = load<u32>(MASK + (row << 2)) & used
-    if ((mask & HAS_TIME) != 0) tick(load<u64>(TIME + (row << 3)))
+    if ((mask & Event.HAS_TIME) != 0) tick(load<u64>(TIME + (row << 3)))
     const threadRow = load<u32>(THREADS + (row << 2))
     const thread = threadAt(threadRow)
     threadActs(thread)
     const kind = load<u8>(KIND + row)
     const effect = <u32>load<u8>(EFFECTS + row)
     store<u32>(OTHERS + (others << 2), <u32>row)
-    if (kind > KIND_EXISTING) {
-      if (kind == KIND_RESERVE) others++
-      else if (kind == KIND_OTHER) countOther(row, processOf(row), mask)
-      else if (kind == KIND_PROCESS_END) endProcess(row)
+    if (kind > Event.KIND_EXISTING) {
+      if (kind == Event.KIND_RESERVE) others++
+      else if (kind == Event.KIND_OTHER) countOther(row, processOf(row), mask)
+      else if (kind == Event.KIND_PROCESS_END) endProcess(row)
       continue
     }
     const event = ++blockEvents
-    if (kind == KIND_REALLOC || (effect & (BEGAN | DONE)) == 0) others++
+    if (kind == Event.KIND_REALLOC || (effect & (BEGAN | DONE)) == 0) others++
     const ended = load<u32>(ENDED + (row << 2))
     const begun = load<u32>(BEGUN + (row << 2))
     const from = blockAt(ended)
@@ -182,7 +172,7 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
       if (isShared) shareLoses(siteAt(ownSite), ownSite, owner, size)
       sizeLoses(sizeAt(size))
     }
-    const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+    const size = (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
     const siteRow = siteOf(row, effect, from + B_SITE)
     const site = siteAt(siteRow)
     if (allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3))))
@@ -192,11 +182,11 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     if (isShared) shareGains(site, siteRow, threadRow, size)
     sizeGains(size)
     noteLevel()
-    if ((mask & (HAS_USABLE | HAS_SIZE)) == (HAS_USABLE | HAS_SIZE)) {
+    if ((mask & (Event.HAS_USABLE | Event.HAS_SIZE)) == (Event.HAS_USABLE | Event.HAS_SIZE)) {
       siteTook(site, size, load<u64>(USABLE + (row << 3)))
     }
     if ((effect & DONE) != 0) livesOn(block, from, row, mask)
-    else isBorn(block, row, mask, event, isTimed, kind == KIND_EXISTING)
+    else isBorn(block, row, mask, event, isTimed, kind == Event.KIND_EXISTING)
     store<u64>(block, size, B_SIZE)
     store<u32>(block, siteRow, B_SITE)
     store<u32>(block, threadRow, B_THREAD)
@@ -214,7 +204,7 @@ function processOf(row: usize): u32 {
 // @ts-ignore: decorator
 @inline
 export function usedFields(isTimed: bool): u32 {
-  return isTimed ? u32.MAX_VALUE : ~(<u32>HAS_TIME)
+  return isTimed ? u32.MAX_VALUE : ~(<u32>Event.HAS_TIME)
 }
 
 /** Ends a process: its live blocks, which this row has, have leaked. */
@@ -246,7 +236,7 @@ function endProcess(row: usize): void {
  * @param mask the fields of the event that count
  */
 export function countOther(row: usize, process: u32, mask: u32): void {
-  if ((mask & HAS_PRESENT) != 0)
+  if ((mask & Event.HAS_PRESENT) != 0)
     takeResident(process, load<u64>(PRESENT + (row << 3)), events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
 }
 

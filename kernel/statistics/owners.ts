@@ -3,33 +3,7 @@
  * lib/kernel/layouts/owners.ts has their fields. All are 64-bit
  * integers. A block belongs to the site and the thread that allocated or resized it last.
  */
-import {
-  ALLOCATIONS,
-  BYTES,
-  HEAPTRACK,
-  LEAK_BYTES,
-  LEAKS,
-  LIVE,
-  LIVE_BYTES,
-  MEMRAY,
-  NONE,
-  PEAK,
-  PEAK_BYTES,
-  S_EVENTS,
-  S_FOREIGN,
-  S_HITS,
-  S_MOST,
-  S_MOST_BLOCKS,
-  S_REQUESTED,
-  S_TIME,
-  S_USABLE,
-  SITE_BYTES,
-  STAMP,
-  T_EVENTS,
-  T_FOREIGN,
-  T_FREES,
-  THREAD_BYTES,
-} from '../../lib/kernel/layouts/owners'
+import * as Layout from '../../lib/kernel/layouts/owners'
 import { GROWING, GrowingTable } from '../shared/grow'
 import { maxima } from './peak'
 import { addTemporary } from './totals'
@@ -40,29 +14,29 @@ export const threadTable = changetype<GrowingTable>(memory.data(GROWING))
 
 /** Makes room for this many rows. @returns whether there is memory */
 export function makeRows(sites: u32, threads: u32): bool {
-  return siteTable.reserve(<u64>sites * SITE_BYTES) && threadTable.reserve(<u64>threads * THREAD_BYTES)
+  return siteTable.reserve(<u64>sites * Layout.SITE_BYTES) && threadTable.reserve(<u64>threads * Layout.THREAD_BYTES)
 }
 
 // @ts-ignore: decorator
 @inline
 export function siteAt(row: u32): usize {
-  return siteTable.at + <usize>row * SITE_BYTES
+  return siteTable.at + <usize>row * Layout.SITE_BYTES
 }
 
 // @ts-ignore: decorator
 @inline
 export function threadAt(row: u32): usize {
-  return threadTable.at + <usize>row * THREAD_BYTES
+  return threadTable.at + <usize>row * Layout.THREAD_BYTES
 }
 
 /** Saves the figures at the peak, if the row has not changed since. Call this before a change of the live figures. */
 // @ts-ignore: decorator
 @inline
 export function savePeak(owner: usize): void {
-  if (load<u64>(owner, STAMP) == maxima) return
-  store<u64>(owner, maxima, STAMP)
-  store<u64>(owner, load<u64>(owner, LIVE), PEAK)
-  copySum(owner + PEAK_BYTES, owner + LIVE_BYTES)
+  if (load<u64>(owner, Layout.STAMP) == maxima) return
+  store<u64>(owner, maxima, Layout.STAMP)
+  store<u64>(owner, load<u64>(owner, Layout.LIVE), Layout.PEAK)
+  copySum(owner + Layout.PEAK_BYTES, owner + Layout.LIVE_BYTES)
 }
 
 /** Counts the start of a block of this size. */
@@ -70,10 +44,10 @@ export function savePeak(owner: usize): void {
 @inline
 export function gains(owner: usize, size: u64): void {
   savePeak(owner)
-  count(owner + ALLOCATIONS)
-  count(owner + LIVE)
-  addTo(owner + BYTES, size)
-  addTo(owner + LIVE_BYTES, size)
+  count(owner + Layout.ALLOCATIONS)
+  count(owner + Layout.LIVE)
+  addTo(owner + Layout.BYTES, size)
+  addTo(owner + Layout.LIVE_BYTES, size)
 }
 
 /** Counts the end of a block of this size. */
@@ -81,21 +55,21 @@ export function gains(owner: usize, size: u64): void {
 @inline
 export function loses(owner: usize, size: u64): void {
   savePeak(owner)
-  store<u64>(owner, load<u64>(owner, LIVE) - 1, LIVE)
-  takeFrom(owner + LIVE_BYTES, size)
+  store<u64>(owner, load<u64>(owner, Layout.LIVE) - 1, Layout.LIVE)
+  takeFrom(owner + Layout.LIVE_BYTES, size)
 }
 
 /** Counts the block of this size that just ended as temporary, as `fate` says (live/fates.ts). */
 export function wasTemporary(owner: usize, size: u64, fate: u32): void {
-  addTemporary(owner + HEAPTRACK, owner + MEMRAY, size, fate)
+  addTemporary(owner + Layout.HEAPTRACK, owner + Layout.MEMRAY, size, fate)
 }
 
 /** Ends a trace: live blocks have leaked. @param event @param time of the end, as for `siteLoses` */
 export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): void {
   for (let row: u32 = 0; row < sites; row++) {
     const site = siteAt(row)
-    addProduct(site + S_EVENTS, event, load<u64>(site, LIVE))
-    addProduct(site + S_TIME, time, load<u64>(site, LIVE))
+    addProduct(site + Layout.S_EVENTS, event, load<u64>(site, Layout.LIVE))
+    addProduct(site + Layout.S_TIME, time, load<u64>(site, Layout.LIVE))
     leak(site)
   }
   for (let row: u32 = 0; row < threads; row++) leak(threadAt(row))
@@ -103,20 +77,20 @@ export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): voi
 
 /** Counts the live blocks of a row as leaks. */
 export function leak(owner: usize): void {
-  const live = load<u64>(owner, LIVE)
+  const live = load<u64>(owner, Layout.LIVE)
   if (live == 0) return
   savePeak(owner)
-  store<u64>(owner, load<u64>(owner, LEAKS) + live, LEAKS)
-  store<u64>(owner, 0, LIVE)
-  addSum(owner + LEAK_BYTES, owner + LIVE_BYTES)
-  store<u64>(owner, 0, LIVE_BYTES)
-  store<u64>(owner, 0, LIVE_BYTES + 8)
+  store<u64>(owner, load<u64>(owner, Layout.LEAKS) + live, Layout.LEAKS)
+  store<u64>(owner, 0, Layout.LIVE)
+  addSum(owner + Layout.LEAK_BYTES, owner + Layout.LIVE_BYTES)
+  store<u64>(owner, 0, Layout.LIVE_BYTES)
+  store<u64>(owner, 0, Layout.LIVE_BYTES + 8)
 }
 
 /** Counts a block of this size, which a row has just lost, as a leak. */
 export function leakOne(owner: usize, size: u64): void {
-  count(owner + LEAKS)
-  addTo(owner + LEAK_BYTES, size)
+  count(owner + Layout.LEAKS)
+  addTo(owner + Layout.LEAK_BYTES, size)
 }
 
 /** Ends the stream: completes the figures at the peak of all rows. */
@@ -135,9 +109,10 @@ export function settleOwners(sites: u32, threads: u32): void {
 @inline
 export function siteGains(site: usize, size: u64, event: u64, time: u64): void {
   gains(site, size)
-  if (raise(site + S_MOST, site + LIVE_BYTES)) store<u64>(site, load<u64>(site, LIVE), S_MOST_BLOCKS)
-  takeFrom(site + S_EVENTS, event)
-  takeFrom(site + S_TIME, time)
+  if (raise(site + Layout.S_MOST, site + Layout.LIVE_BYTES))
+    store<u64>(site, load<u64>(site, Layout.LIVE), Layout.S_MOST_BLOCKS)
+  takeFrom(site + Layout.S_EVENTS, event)
+  takeFrom(site + Layout.S_TIME, time)
 }
 
 /** Counts the end of a block of a site. The parameters are as for `siteGains`. */
@@ -145,35 +120,35 @@ export function siteGains(site: usize, size: u64, event: u64, time: u64): void {
 @inline
 export function siteLoses(site: usize, size: u64, event: u64, time: u64): void {
   loses(site, size)
-  addTo(site + S_EVENTS, event)
-  addTo(site + S_TIME, time)
+  addTo(site + Layout.S_EVENTS, event)
+  addTo(site + Layout.S_TIME, time)
 }
 
 /** Counts a block of the site that another thread freed. */
 export function siteIsForeign(site: usize): void {
-  count(site + S_FOREIGN)
+  count(site + Layout.S_FOREIGN)
 }
 
 /** Adds the bytes that an allocation took, and the bytes that it requested. */
 export function siteTook(site: usize, requested: u64, usable: u64): void {
-  count(site + S_HITS)
-  addTo(site + S_REQUESTED, requested)
-  addTo(site + S_USABLE, usable)
+  count(site + Layout.S_HITS)
+  addTo(site + Layout.S_REQUESTED, requested)
+  addTo(site + Layout.S_USABLE, usable)
 }
 
 /** Counts an event of a thread. */
 // @ts-ignore: decorator
 @inline
 export function threadActs(thread: usize): void {
-  count(thread + T_EVENTS)
+  count(thread + Layout.T_EVENTS)
 }
 
 /** @param isForeign another thread allocated the block */
 // @ts-ignore: decorator
 @inline
 export function threadFrees(thread: usize, isForeign: bool): void {
-  count(thread + T_FREES)
-  if (isForeign) count(thread + T_FOREIGN)
+  count(thread + Layout.T_FREES)
+  if (isForeign) count(thread + Layout.T_FOREIGN)
 }
 
 /**
@@ -184,9 +159,10 @@ export function threadFrees(thread: usize, isForeign: bool): void {
 @inline
 export function siteHolds(row: u32, size: u64): void {
   const site = siteAt(row)
-  count(site + LIVE)
-  addTo(site + LIVE_BYTES, size)
-  if (raise(site + S_MOST, site + LIVE_BYTES)) store<u64>(site, load<u64>(site, LIVE), S_MOST_BLOCKS)
+  count(site + Layout.LIVE)
+  addTo(site + Layout.LIVE_BYTES, size)
+  if (raise(site + Layout.S_MOST, site + Layout.LIVE_BYTES))
+    store<u64>(site, load<u64>(site, Layout.LIVE), Layout.S_MOST_BLOCKS)
 }
 
 /** Counts the end of a block of such a site. */
@@ -194,20 +170,20 @@ export function siteHolds(row: u32, size: u64): void {
 @inline
 export function siteReturns(row: u32, size: u64): void {
   const site = siteAt(row)
-  store<u64>(site, load<u64>(site, LIVE) - 1, LIVE)
-  takeFrom(site + LIVE_BYTES, size)
+  store<u64>(site, load<u64>(site, Layout.LIVE) - 1, Layout.LIVE)
+  takeFrom(site + Layout.LIVE_BYTES, size)
 }
 
 /** Counts events of no known thread. */
 export function threadCounts(events: u32): void {
-  const thread = threadAt(NONE)
-  store<u64>(thread, load<u64>(thread, T_EVENTS) + <u64>events, T_EVENTS)
+  const thread = threadAt(Layout.NONE)
+  store<u64>(thread, load<u64>(thread, Layout.T_EVENTS) + <u64>events, Layout.T_EVENTS)
 }
 
 /** Counts frees of no known thread. */
 export function threadFreed(frees: u64): void {
-  const thread = threadAt(NONE)
-  store<u64>(thread, load<u64>(thread, T_FREES) + frees, T_FREES)
+  const thread = threadAt(Layout.NONE)
+  store<u64>(thread, load<u64>(thread, Layout.T_FREES) + frees, Layout.T_FREES)
 }
 
 /**
@@ -220,11 +196,11 @@ export function beginSums(sites: u32, threads: u32, hasPeak: bool): void {
 }
 
 function beginSum(owner: usize, hasPeak: bool): void {
-  if (!hasPeak && load<u64>(owner, STAMP) == maxima) return
-  store<u64>(owner, maxima, STAMP)
-  store<u64>(owner, 0, PEAK)
-  store<u64>(owner, 0, PEAK_BYTES)
-  store<u64>(owner, 0, PEAK_BYTES + 8)
+  if (!hasPeak && load<u64>(owner, Layout.STAMP) == maxima) return
+  store<u64>(owner, maxima, Layout.STAMP)
+  store<u64>(owner, 0, Layout.PEAK)
+  store<u64>(owner, 0, Layout.PEAK_BYTES)
+  store<u64>(owner, 0, Layout.PEAK_BYTES + 8)
 }
 
 /**
@@ -236,12 +212,12 @@ function beginSum(owner: usize, hasPeak: bool): void {
  */
 export function addBlocks(row: u32, size: u64, allocations: u64, peak: u64, live: u64): void {
   const site = siteAt(row)
-  addAmount(site + ALLOCATIONS, size, allocations)
-  addAmount(site + PEAK, size, peak)
-  const thread = threadAt(NONE)
-  addAmount(thread + ALLOCATIONS, size, allocations)
-  addAmount(thread + PEAK, size, peak)
-  addAmount(thread + LIVE, size, live)
+  addAmount(site + Layout.ALLOCATIONS, size, allocations)
+  addAmount(site + Layout.PEAK, size, peak)
+  const thread = threadAt(Layout.NONE)
+  addAmount(thread + Layout.ALLOCATIONS, size, allocations)
+  addAmount(thread + Layout.PEAK, size, peak)
+  addAmount(thread + Layout.LIVE, size, live)
 }
 
 /** Adds to a number of blocks, and to the sum of their bytes after it. */

@@ -3,26 +3,14 @@
  * resident set of a process is what its last event says, until the process or its trace ends.
  */
 import { FIRST, MAX_KEYS } from '../../lib/kernel/layouts/owners'
-import {
-  RESIDENT_SET_BYTES,
-  RS_AT_PEAK,
-  RS_BYTES,
-  RS_EVENT,
-  RS_EVENTS,
-  RS_LAST,
-  RS_LIVE,
-  RS_MOST,
-  RS_SAMPLE,
-  RS_TIME,
-  RS_TIMED,
-} from '../../lib/kernel/layouts/resident-set'
+import * as Layout from '../../lib/kernel/layouts/resident-set'
 import { AT_EVENT } from '../../lib/kernel/layouts/totals'
 import { HAS_TIME } from '../shared/event'
 import { noteResident, RESIDENT_BYTES } from './timeline'
 import { addTo, copySum, count, raise, takeFrom } from './sums'
 import { LIVE_BYTES, PEAK_BYTES } from './totals'
 
-export const RESIDENT_SET: usize = memory.data(RESIDENT_SET_BYTES)
+export const RESIDENT_SET: usize = memory.data(Layout.RESIDENT_SET_BYTES)
 /** The number of the event of the peak of live bytes, as of the last event here, or of the end of the last trace. */
 let peak: u64 = 0
 /** By the row of a process (lib/blocks/callers.ts), its resident bytes as far as known. */
@@ -32,20 +20,21 @@ let rows: u32 = 0
 
 /** Takes an event with the resident bytes of the process in a row. */
 export function takeResident(process: u32, bytes: u64, event: u64, mask: u32, time: u64): void {
-  count(RESIDENT_SET + RS_EVENTS)
+  count(RESIDENT_SET + Layout.RS_EVENTS)
   rows = max(rows, process + 1)
   setLevel(process, bytes)
-  const last = RESIDENT_SET + RS_LAST
-  copySum(last + RS_BYTES, RESIDENT_BYTES)
-  copySum(last + RS_LIVE, LIVE_BYTES)
-  store<u64>(last, event, RS_EVENT)
-  store<u64>(last, <u64>(mask & HAS_TIME), RS_TIMED)
-  store<u64>(last, time, RS_TIME)
-  const most = RESIDENT_SET + RS_MOST
-  if (raise(most + RS_BYTES, RESIDENT_BYTES) || load<u64>(most, RS_EVENT) == 0) memory.copy(most, last, RS_SAMPLE)
+  const last = RESIDENT_SET + Layout.RS_LAST
+  copySum(last + Layout.RS_BYTES, RESIDENT_BYTES)
+  copySum(last + Layout.RS_LIVE, LIVE_BYTES)
+  store<u64>(last, event, Layout.RS_EVENT)
+  store<u64>(last, <u64>(mask & HAS_TIME), Layout.RS_TIMED)
+  store<u64>(last, time, Layout.RS_TIME)
+  const most = RESIDENT_SET + Layout.RS_MOST
+  if (raise(most + Layout.RS_BYTES, RESIDENT_BYTES) || load<u64>(most, Layout.RS_EVENT) == 0)
+    memory.copy(most, last, Layout.RS_SAMPLE)
   if (peak != load<u64>(PEAK_BYTES, AT_EVENT)) {
     peak = load<u64>(PEAK_BYTES, AT_EVENT)
-    memory.copy(RESIDENT_SET + RS_AT_PEAK, last, RS_SAMPLE)
+    memory.copy(RESIDENT_SET + Layout.RS_AT_PEAK, last, Layout.RS_SAMPLE)
   }
 }
 

@@ -5,15 +5,7 @@
  */
 import { FIRST, NONE, OTHERS, S_SHARE, S_SHARE_THREAD } from '../../lib/kernel/layouts/owners'
 import { TABLE_BYTES } from '../../lib/kernel/layouts/pairs'
-import {
-  MAX_HANDOFFS,
-  MAX_SHARES,
-  OWNER_BYTES,
-  SHARE_BYTES,
-  SHARE_SITE,
-  SHARE_THREAD,
-  THREAD_BITS,
-} from '../../lib/kernel/layouts/site-threads'
+import * as Layout from '../../lib/kernel/layouts/site-threads'
 import { addPair, makePairs } from '../report/pairs'
 import { GROWING, GrowingTable } from '../shared/grow'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
@@ -41,9 +33,9 @@ export let isShareless: bool = false
 
 /** Makes room for the rows of this many more events, up to the limit. @returns whether there is memory */
 export function makeShares(more: u32): bool {
-  const rows = min<u32>(MAX_SHARES + FIRST, shares + more)
-  if (!shareTable.reserve(<u64>rows * SHARE_BYTES)) return false
-  return rowsBy.reserve(rows - shares) && makePairs(HANDOFFS, more, MAX_HANDOFFS)
+  const rows = min<u32>(Layout.MAX_SHARES + FIRST, shares + more)
+  if (!shareTable.reserve(<u64>rows * Layout.SHARE_BYTES)) return false
+  return rowsBy.reserve(rows - shares) && makePairs(HANDOFFS, more, Layout.MAX_HANDOFFS)
 }
 
 /**
@@ -64,7 +56,7 @@ export function meetThread(thread: u32, sites: u32, more: u32): void {
   for (let row: u32 = NONE; row < sites; row++) {
     const site = siteAt(row)
     if (load<u64>(site) == 0) continue
-    memory.copy(shareOf(site, row, soleThread), site, OWNER_BYTES)
+    memory.copy(shareOf(site, row, soleThread), site, Layout.OWNER_BYTES)
   }
 }
 
@@ -73,7 +65,7 @@ export function meetThread(thread: u32, sites: u32, more: u32): void {
 @inline
 function shareOf(site: usize, siteRow: u32, thread: u32): usize {
   const row = load<u32>(site, S_SHARE_THREAD) == thread + 1 ? load<u32>(site, S_SHARE) : rowOf(site, siteRow, thread)
-  return shareTable.at + <usize>row * SHARE_BYTES
+  return shareTable.at + <usize>row * Layout.SHARE_BYTES
 }
 
 function rowOf(site: usize, siteRow: u32, thread: u32): u32 {
@@ -83,12 +75,12 @@ function rowOf(site: usize, siteRow: u32, thread: u32): u32 {
     const slot = rowsBy.slotOf(key)
     if (load<u64>(slot, VALUE) != 0) {
       row = load<u32>(slot, VALUE)
-    } else if (shares < MAX_SHARES + FIRST) {
+    } else if (shares < Layout.MAX_SHARES + FIRST) {
       row = shares++
       store<u64>(rowsBy.put(slot, key), <u64>row, VALUE)
-      const share = shareTable.at + <usize>row * SHARE_BYTES
-      store<u32>(share, siteRow, SHARE_SITE)
-      store<u32>(share, thread, SHARE_THREAD)
+      const share = shareTable.at + <usize>row * Layout.SHARE_BYTES
+      store<u32>(share, siteRow, Layout.SHARE_SITE)
+      store<u32>(share, thread, Layout.SHARE_THREAD)
     } else {
       sharesOverflowed = true
     }
@@ -122,15 +114,15 @@ export function shareWasTemporary(site: usize, siteRow: u32, thread: u32, size: 
 
 /** A thread freed a block that another one allocated. */
 export function handsOff(siteRow: u32, from: u32, to: u32, size: u64): void {
-  addPair(HANDOFFS, ((((<u64>siteRow) << THREAD_BITS) | (<u64>from)) << THREAD_BITS) | (<u64>to), size)
+  addPair(HANDOFFS, ((((<u64>siteRow) << Layout.THREAD_BITS) | (<u64>from)) << Layout.THREAD_BITS) | (<u64>to), size)
 }
 
 /** A trace ended: live blocks have leaked. */
 export function sharesLeak(): void {
-  for (let row: u32 = FIRST; row < shares; row++) leak(shareTable.at + <usize>row * SHARE_BYTES)
+  for (let row: u32 = FIRST; row < shares; row++) leak(shareTable.at + <usize>row * Layout.SHARE_BYTES)
 }
 
 /** The stream ended: completes the figures at the peak. */
 export function settleShares(): void {
-  for (let row: u32 = FIRST; row < shares; row++) savePeak(shareTable.at + <usize>row * SHARE_BYTES)
+  for (let row: u32 = FIRST; row < shares; row++) savePeak(shareTable.at + <usize>row * Layout.SHARE_BYTES)
 }

@@ -3,24 +3,14 @@
  * room follows, and then the larger sizes in order of first use, with a hash table.
  */
 import { BY_HEAPTRACK, BY_MEMRAY } from '../../lib/kernel/layouts/live'
-import {
-  ALLOCATIONS,
-  FEW as FEW_SIZES,
-  HEAPTRACK,
-  LEAKS,
-  LIVE,
-  MEMRAY,
-  PEAK,
-  SIZE_BYTES,
-  STAMP,
-} from '../../lib/kernel/layouts/sizes'
+import * as Layout from '../../lib/kernel/layouts/sizes'
 import { HISTOGRAM, SUM } from '../../lib/kernel/layouts/totals'
 import { GROWING, GrowingTable } from '../shared/grow'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { maxima } from './peak'
 import { addTimes, count, record } from './sums'
 
-const FEW: u32 = FEW_SIZES
+const FEW: u32 = Layout.FEW
 const OTHERS: u32 = FEW
 /** The maximum number of sizes with their own row. */
 const MOST: u32 = 65_536
@@ -38,13 +28,13 @@ const rowsBySize = changetype<HashTable>(memory.data(TABLE))
 /** Makes room for all new sizes of a batch. @returns whether there is memory */
 export function makeSizes(): bool {
   const rows = min<u32>(sizeRows + 4096, MOST + 1)
-  return sizeTable.reserve(<u64>rows * SIZE_BYTES) && rowsBySize.reserve(rows - sizeRows)
+  return sizeTable.reserve(<u64>rows * Layout.SIZE_BYTES) && rowsBySize.reserve(rows - sizeRows)
 }
 
 // @ts-ignore: decorator
 @inline
 function rowAt(row: u32): usize {
-  return sizeTable.at + <usize>row * SIZE_BYTES
+  return sizeTable.at + <usize>row * Layout.SIZE_BYTES
 }
 
 /** The row of a size, which is added if it is new and there is room. */
@@ -72,8 +62,8 @@ export function sizeGains(size: u64): void {
   const row = sizeAt(size)
   if (row == rowAt(OTHERS)) countOther(size)
   savePeak(row)
-  count(row + ALLOCATIONS)
-  store<u32>(row, load<u32>(row, LIVE) + 1, LIVE)
+  count(row + Layout.ALLOCATIONS)
+  store<u32>(row, load<u32>(row, Layout.LIVE) + 1, Layout.LIVE)
 }
 
 function countOther(size: u64): void {
@@ -89,39 +79,39 @@ function countOther(size: u64): void {
 @inline
 export function sizeLoses(row: usize): void {
   savePeak(row)
-  store<u32>(row, load<u32>(row, LIVE) - 1, LIVE)
+  store<u32>(row, load<u32>(row, Layout.LIVE) - 1, Layout.LIVE)
 }
 
 /** A block of this row's size ended with its process. */
 export function sizeLeaks(row: usize): void {
   sizeLoses(row)
-  count(row + LEAKS)
+  count(row + Layout.LEAKS)
 }
 
 /** The block of this row's size that just ended was temporary. */
 export function sizeWasTemporary(row: usize, fate: u32): void {
-  if ((fate & BY_HEAPTRACK) != 0) count(row + HEAPTRACK)
-  if ((fate & BY_MEMRAY) != 0) count(row + MEMRAY)
+  if ((fate & BY_HEAPTRACK) != 0) count(row + Layout.HEAPTRACK)
+  if ((fate & BY_MEMRAY) != 0) count(row + Layout.MEMRAY)
 }
 
 /** As `savePeak` in owners.ts. */
 // @ts-ignore: decorator
 @inline
 function savePeak(row: usize): void {
-  if (load<u64>(row, STAMP) == maxima) return
-  store<u64>(row, maxima, STAMP)
-  store<u32>(row, load<u32>(row, LIVE), PEAK)
+  if (load<u64>(row, Layout.STAMP) == maxima) return
+  store<u64>(row, maxima, Layout.STAMP)
+  store<u32>(row, load<u32>(row, Layout.LIVE), Layout.PEAK)
 }
 
 /** A trace ended: live blocks have leaked. */
 export function sizesLeak(): void {
   for (let row: u32 = 0; row < sizeRows; row++) {
     const at = rowAt(row)
-    const live = load<u32>(at, LIVE)
+    const live = load<u32>(at, Layout.LIVE)
     if (live == 0) continue
     savePeak(at)
-    store<u64>(at, load<u64>(at, LEAKS) + <u64>live, LEAKS)
-    store<u32>(at, 0, LIVE)
+    store<u64>(at, load<u64>(at, Layout.LEAKS) + <u64>live, Layout.LEAKS)
+    store<u32>(at, 0, Layout.LIVE)
   }
 }
 
@@ -139,9 +129,9 @@ export function rowOfSize(size: u64): u32 {
 export function beginSizes(hasPeak: bool): void {
   for (let row: u32 = 0; row < sizeRows; row++) {
     const at = rowAt(row)
-    if (!hasPeak && load<u64>(at, STAMP) == maxima) continue
-    store<u64>(at, maxima, STAMP)
-    store<u32>(at, 0, PEAK)
+    if (!hasPeak && load<u64>(at, Layout.STAMP) == maxima) continue
+    store<u64>(at, maxima, Layout.STAMP)
+    store<u32>(at, 0, Layout.PEAK)
   }
 }
 
@@ -154,7 +144,7 @@ export function addSizes(row: u32, size: u64, allocations: u64, peak: u64, live:
     store<u64>(bar, load<u64>(bar) + allocations - 1)
     addTimes(OTHER_SIZES + SUM, size, allocations - 1)
   }
-  store<u64>(at, load<u64>(at, ALLOCATIONS) + allocations, ALLOCATIONS)
-  store<u32>(at, load<u32>(at, PEAK) + <u32>peak, PEAK)
-  store<u32>(at, load<u32>(at, LIVE) + <u32>live, LIVE)
+  store<u64>(at, load<u64>(at, Layout.ALLOCATIONS) + allocations, Layout.ALLOCATIONS)
+  store<u32>(at, load<u32>(at, Layout.PEAK) + <u32>peak, Layout.PEAK)
+  store<u32>(at, load<u32>(at, Layout.LIVE) + <u32>live, Layout.LIVE)
 }

@@ -2,21 +2,7 @@
  * The level of live bytes over time: a list of parts with the same number of events each. When there is no room for
  * another part, neighbours are joined, so that memory is constant regardless of the trace's length.
  */
-import {
-  BLOCKS,
-  BYTES,
-  CLOCK,
-  COUNT,
-  FEWEST,
-  FREED,
-  HIGHEST,
-  LEAST,
-  LEVEL,
-  MOST_BLOCKS,
-  PART_BYTES,
-  RESIDENT_MOST,
-  TIMED,
-} from '../../lib/kernel/layouts/timeline'
+import * as Layout from '../../lib/kernel/layouts/timeline'
 import { MASK, TIME } from '../shared/columns'
 import { HAS_TIME } from '../shared/event'
 import { copySum, raise } from './sums'
@@ -87,23 +73,23 @@ export function endPart(from: usize, to: usize, isTimed: bool): void {
   inPart += <u64>(to - from)
   if (inPart == partEvents) inPart = 0
   const part = partAt(parts - 1)
-  store<u64>(part, leastLow, LEAST)
-  store<u64>(part, leastHigh, LEAST + 8)
-  store<u64>(part, mostLow, HIGHEST)
-  store<u64>(part, mostHigh, HIGHEST + 8)
-  store<u64>(part, fewest, FEWEST)
-  store<u64>(part, mostBlocks, MOST_BLOCKS)
-  copySum(part + RESIDENT_MOST, MOST_RESIDENT)
-  copySum(part + LEVEL, LIVE_BYTES)
-  store<u64>(part, load<u64>(LIVE), BLOCKS)
-  store<u64>(part, load<u64>(ALLOCATIONS), COUNT)
-  store<u64>(part, load<u64>(FREES), FREED)
-  copySum(part + BYTES, ALLOCATED)
+  store<u64>(part, leastLow, Layout.LEAST)
+  store<u64>(part, leastHigh, Layout.LEAST + 8)
+  store<u64>(part, mostLow, Layout.HIGHEST)
+  store<u64>(part, mostHigh, Layout.HIGHEST + 8)
+  store<u64>(part, fewest, Layout.FEWEST)
+  store<u64>(part, mostBlocks, Layout.MOST_BLOCKS)
+  copySum(part + Layout.RESIDENT_MOST, MOST_RESIDENT)
+  copySum(part + Layout.LEVEL, LIVE_BYTES)
+  store<u64>(part, load<u64>(LIVE), Layout.BLOCKS)
+  store<u64>(part, load<u64>(ALLOCATIONS), Layout.COUNT)
+  store<u64>(part, load<u64>(FREES), Layout.FREED)
+  copySum(part + Layout.BYTES, ALLOCATED)
   if (!isTimed) return
   for (let row = to; row > from; row--) {
     if ((load<u32>(MASK + ((row - 1) << 2)) & HAS_TIME) == 0) continue
-    store<u64>(part, load<u64>(TIME + ((row - 1) << 3)), CLOCK)
-    store<u64>(part, 1, TIMED)
+    store<u64>(part, load<u64>(TIME + ((row - 1) << 3)), Layout.CLOCK)
+    store<u64>(part, 1, Layout.TIMED)
     return
   }
 }
@@ -111,7 +97,7 @@ export function endPart(from: usize, to: usize, isTimed: bool): void {
 // @ts-ignore: decorator
 @inline
 function partAt(part: u32): usize {
-  return PARTS + <usize>part * PART_BYTES
+  return PARTS + <usize>part * Layout.PART_BYTES
 }
 
 /** Joins every two neighbouring parts, all of which are full. */
@@ -120,20 +106,25 @@ function joinParts(): void {
     const first = partAt(part)
     const second = partAt(part + 1)
     const to = partAt(part >> 1)
-    if (isBelow(first + LEAST, second + LEAST)) copySum(second + LEAST, first + LEAST)
-    if (isBelow(second + HIGHEST, first + HIGHEST)) copySum(second + HIGHEST, first + HIGHEST)
-    store<u64>(second, min(load<u64>(first, FEWEST), load<u64>(second, FEWEST)), FEWEST)
-    store<u64>(second, max(load<u64>(first, MOST_BLOCKS), load<u64>(second, MOST_BLOCKS)), MOST_BLOCKS)
-    raise(second + RESIDENT_MOST, first + RESIDENT_MOST)
-    if (load<u64>(second, TIMED) == 0) {
-      store<u64>(second, load<u64>(first, CLOCK), CLOCK)
-      store<u64>(second, load<u64>(first, TIMED), TIMED)
+    if (isBelow(first + Layout.LEAST, second + Layout.LEAST)) copySum(second + Layout.LEAST, first + Layout.LEAST)
+    if (isBelow(second + Layout.HIGHEST, first + Layout.HIGHEST))
+      copySum(second + Layout.HIGHEST, first + Layout.HIGHEST)
+    store<u64>(second, min(load<u64>(first, Layout.FEWEST), load<u64>(second, Layout.FEWEST)), Layout.FEWEST)
+    store<u64>(
+      second,
+      max(load<u64>(first, Layout.MOST_BLOCKS), load<u64>(second, Layout.MOST_BLOCKS)),
+      Layout.MOST_BLOCKS,
+    )
+    raise(second + Layout.RESIDENT_MOST, first + Layout.RESIDENT_MOST)
+    if (load<u64>(second, Layout.TIMED) == 0) {
+      store<u64>(second, load<u64>(first, Layout.CLOCK), Layout.CLOCK)
+      store<u64>(second, load<u64>(first, Layout.TIMED), Layout.TIMED)
     }
-    memory.copy(to, second, PART_BYTES)
+    memory.copy(to, second, Layout.PART_BYTES)
   }
   parts = MOST >> 1
   partEvents <<= 1
-  memory.fill(partAt(parts), 0, <usize>(MOST - parts) * PART_BYTES)
+  memory.fill(partAt(parts), 0, <usize>(MOST - parts) * Layout.PART_BYTES)
 }
 
 function isBelow(a: usize, b: usize): bool {

@@ -1,14 +1,6 @@
 /** Names of events, which identify the lines that are events, and their functions. */
 
-import {
-  API_KFREE,
-  API_KMALLOC,
-  API_KMEM_CACHE_ALLOC,
-  API_KMEM_CACHE_FREE,
-  API_PAGES,
-  KIND_ALLOC,
-  KIND_FREE,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { findEither, LF } from '../shared/lines'
 import { COLON, skipSpaces, SPACE } from './scan'
 
@@ -45,22 +37,22 @@ function isEvent(p: usize): bool {
   oldName = 0
   if (word == KMALLOC_) {
     end = p + 7
-    kind = KIND_ALLOC
-    api = API_KMALLOC
+    kind = Event.KIND_ALLOC
+    api = Event.API_KMALLOC
   } else if (<u32>word == KFREE && load<u16>(p + 4) == 0x3a65) {
     end = p + 5
-    kind = KIND_FREE
-    api = API_KFREE
+    kind = Event.KIND_FREE
+    api = Event.API_KFREE
   } else if (word == KMEM_CAC) {
     const rest = load<u32>(p + 8)
     if (rest == HE_F && load<u32>(p + 12) == REE_) {
       end = p + 15
-      kind = KIND_FREE
-      api = API_KMEM_CACHE_FREE
+      kind = Event.KIND_FREE
+      api = Event.API_KMEM_CACHE_FREE
     } else if (rest == HE_A && load<u32>(p + 12) == LLOC) {
       end = p + 16
-      kind = KIND_ALLOC
-      api = API_KMEM_CACHE_ALLOC
+      kind = Event.KIND_ALLOC
+      api = Event.API_KMEM_CACHE_ALLOC
       if (load<u8>(end) == 0x5f && load<u32>(end + 1) == NODE_) {
         end += 5
         oldName = p
@@ -69,10 +61,10 @@ function isEvent(p: usize): bool {
     }
   } else if (word == MM_PAGE_) {
     const rest = load<u32>(p + 8)
-    api = API_PAGES
+    api = Event.API_PAGES
     if (rest == FREE) {
       end = p + 12
-      kind = KIND_FREE
+      kind = Event.KIND_FREE
       if (load<u64>(end) == _DIRECT_) {
         end += 7
         oldName = p
@@ -80,12 +72,12 @@ function isEvent(p: usize): bool {
       }
     } else if (rest == ALLO && load<u8>(p + 12) == 0x63) {
       end = p + 13
-      kind = KIND_ALLOC
+      kind = Event.KIND_ALLOC
     }
   } else if (word == KMALLOC_NODE && load<u32>(p + 8) == NODE_) {
     end = p + 12
-    kind = KIND_ALLOC
-    api = API_KMALLOC
+    kind = Event.KIND_ALLOC
+    api = Event.API_KMALLOC
     oldName = p
     oldNameLength = 12
   }

@@ -1,21 +1,7 @@
 /** The values of an event, `KEY=VALUE`. */
 
 import { ADDRESS, CALL_SITE, ELEMENTS, FUNCTION, GFP_FLAGS, MODULE, NODE, SIZE, TYPE, USABLE } from '../shared/columns'
-import {
-  API_PAGES,
-  HAS_ADDRESS,
-  HAS_API,
-  HAS_CALL_SITE,
-  HAS_COUNT,
-  HAS_FUNCTION,
-  HAS_GFP_FLAGS,
-  HAS_MODULE,
-  HAS_NODE,
-  HAS_SIZE,
-  HAS_TYPE,
-  HAS_USABLE,
-  KIND_ALLOC,
-} from '../shared/event'
+import * as Event from '../shared/event'
 import { findEither, LF } from '../shared/lines'
 import { decimal, hex } from '../shared/numbers'
 import { intern } from '../shared/strings'
@@ -67,7 +53,7 @@ function wordEnd(p: usize): usize {
 function readCallSite(p: usize, end: usize, i: u32): u32 {
   const wide = (<usize>i) << 3
   const word = <u32>load<u16>(p) == 0x7830 ? p + 2 : p
-  return hex(word, CALL_SITE + wide) == end ? HAS_CALL_SITE : readFunction(p, end, i)
+  return hex(word, CALL_SITE + wide) == end ? Event.HAS_CALL_SITE : readFunction(p, end, i)
 }
 
 /** Reads `F+0xO/0xS`. */
@@ -78,7 +64,7 @@ function readFunction(p: usize, end: usize, i: u32): u32 {
   store<u32>(FUNCTION + ((<usize>i) << 2), intern(p, <u32>(nameEnd - p)))
   offsetAt = nameEnd
   offsetLength = <u32>(end - nameEnd)
-  return HAS_FUNCTION
+  return Event.HAS_FUNCTION
 }
 
 /** The ends of keys with their equals signs, in words: a key must not reach into the next line. */
@@ -93,7 +79,7 @@ const ATETYPE: u64 = 0x3d65_7079_7465_7461
 export function readValues(p: usize, i: u32, pageSize: u64): u32 {
   const at = (<usize>i) << 2
   const wide = (<usize>i) << 3
-  let set: u32 = HAS_API
+  let set: u32 = Event.HAS_API
   let order: u64 = 64
   let pfn: bool = false
   let page: u64 = 1
@@ -122,21 +108,21 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
       // ptr
       next = pointer(p + 4, ADDRESS + wide)
       pointed = true
-      if (next != 0) set |= HAS_ADDRESS
+      if (next != 0) set |= Event.HAS_ADDRESS
       else next = wordEnd(skipSpaces(p + 4))
     } else if (key == 0x656d_616e && load<u8>(p + 4) == EQUALS) {
       // name
       next = wordEnd(p + 5)
       store<u32>(TYPE + at, intern(p + 5, <u32>(next - p - 5)))
-      set |= HAS_TYPE
+      set |= Event.HAS_TYPE
     } else if (key == 0x6574_7962 && load<u64>(p + 2) == TES_REQ) {
       // bytes_req
       next = number(p + 10, SIZE + wide)
-      set |= HAS_SIZE
+      set |= Event.HAS_SIZE
     } else if (key == 0x6574_7962 && load<u64>(p + 4) == S_ALLOC) {
       // bytes_alloc
       next = number(p + 12, USABLE + wide)
-      set |= HAS_USABLE
+      set |= Event.HAS_USABLE
     } else if (key == 0x5f70_6667 && load<u64>(p + 2) == P_FLAGS) {
       // gfp_flags
       next = wordEnd(p + 10)
@@ -144,10 +130,10 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
       if (isDigit(c)) {
         if (number(p + 10, NUMBER) != next || load<u32>(NUMBER, 4) != 0) return 0
         store<u32>(GFP_FLAGS + at, load<u32>(NUMBER))
-        set |= HAS_GFP_FLAGS
+        set |= Event.HAS_GFP_FLAGS
       } else if (next - p == 14 && load<u32>(p + 10) == 0x656e_6f6e) {
         store<u32>(GFP_FLAGS + at, 0)
-        set |= HAS_GFP_FLAGS
+        set |= Event.HAS_GFP_FLAGS
       } else {
         flagsAt = p + 10
         flagsLength = <u32>(next - flagsAt)
@@ -159,7 +145,7 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
       const value = <i32>load<u32>(NUMBER)
       if (load<u32>(NUMBER, 4) != 0) return 0
       store<u32>(NODE + at, isNegative ? -value : value)
-      set |= HAS_NODE
+      set |= Event.HAS_NODE
     } else if (key == 0x6f63_6361 && load<u64>(p + 2) == COUNTED) {
       // accounted: true, false, 0, 1, (0), (1)
       const c = load<u8>(p + 10) == OPEN ? load<u8>(p + 11) : load<u8>(p + 10)
@@ -185,9 +171,9 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
     } else if (load<u8>(p) == BRACKET) {
       // The module of the preceding function.
       next = wordEnd(p)
-      if ((set & HAS_FUNCTION) != 0 && load<u8>(next - 1) == CLOSING_BRACKET) {
+      if ((set & Event.HAS_FUNCTION) != 0 && load<u8>(next - 1) == CLOSING_BRACKET) {
         store<u32>(MODULE + at, intern(p + 1, <u32>(next - p - 2)))
-        set |= HAS_MODULE
+        set |= Event.HAS_MODULE
       }
     } else if (load<u8>(p) == OPEN) {
       // The preceding value again, in another form.
@@ -204,17 +190,17 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
     if (next == 0 || (load<u8>(next) != SPACE && load<u8>(next) != LF)) return 0
     p = skipSpaces(next)
   }
-  if (api == API_PAGES) {
+  if (api == Event.API_PAGES) {
     if (!pfn || order > 40 || pageSize > u64.MAX_VALUE >> order) return 0
     store<u64>(SIZE + wide, pageSize << order)
-    set |= HAS_ADDRESS | HAS_SIZE
-    if (kind == KIND_ALLOC) {
+    set |= Event.HAS_ADDRESS | Event.HAS_SIZE
+    if (kind == Event.KIND_ALLOC) {
       store<u64>(ELEMENTS + wide, (<u64>1) << order)
-      set |= HAS_COUNT
+      set |= Event.HAS_COUNT
     }
     return set
   }
   // Where the kernel hides an address, the event has none; but a line without any pointer is not an event.
   if (!pointed) return 0
-  return kind == KIND_ALLOC && (set & HAS_SIZE) == 0 ? 0 : set
+  return kind == Event.KIND_ALLOC && (set & Event.HAS_SIZE) == 0 ? 0 : set
 }
