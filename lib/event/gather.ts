@@ -46,7 +46,7 @@ export function gatherRows(
     // If every event has the field, the masks need not be checked.
     const has = (dense >>> f) & 1 ? 0 : 1 << f
     const parts = sources.map((source) => source[column])
-    copyColumn(FIELDS[f]?.type as FieldType, target[column], parts, copiers, mask, has, from, rows, n)
+    copyColumn(FIELDS[f]?.type as FieldType, target[column], parts, copiers, { mask, has, from, rows, n })
   }
   if (sources.some(({ groups }) => groups !== undefined)) gatherGroups(target, sources, copiers, from, rows, n)
   target.count = n
@@ -72,44 +72,36 @@ function gatherGroups(
     const to = groups.add(g)
     // A source without a column has no event with it.
     const parts = sources.map((source) => source.groups?.at(g) ?? to)
-    copyColumn(GROUP_FIELDS[g]?.type as FieldType, to, parts, copiers, mask, 1 << g, from, rows, n)
+    copyColumn(GROUP_FIELDS[g]?.type as FieldType, to, parts, copiers, { mask, has: 1 << g, from, rows, n })
   }
 }
 
 type Narrow = Uint8Array | Uint32Array | Int32Array
 type Column = U64Column | Narrow
 
-/** Copies a field of the events whose masks have all bits of `has`. */
-function copyColumn(
-  type: FieldType,
-  to: Column,
-  parts: readonly Column[],
-  copiers: Copiers,
-  mask: Uint32Array,
-  has: number,
-  from: Int32Array,
-  rows: Int32Array,
-  n: number,
-): void {
+/** The events to copy a field of: of the first `n`, those whose masks have all bits of `has`. */
+interface Chosen {
+  readonly mask: Uint32Array
+  readonly has: number
+  /** The source of each, and its row there. */
+  readonly from: Int32Array
+  readonly rows: Int32Array
+  readonly n: number
+}
+
+/** Copies a field. */
+function copyColumn(type: FieldType, to: Column, parts: readonly Column[], copiers: Copiers, chosen: Chosen): void {
   const ids = parts as readonly Uint32Array[]
   if (to instanceof U64Column) {
     const words = (parts as readonly U64Column[]).map((part) => part.words)
-    copyWide(to.words, words, mask, has, from, rows, n)
+    copyWide(to.words, words, chosen)
   } else if (type === 'string' || type === 'bytes' || type === 'json')
-    copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
-  else if (type === 'list') copyLists(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
-  else copyNarrow(to, parts as readonly Narrow[], mask, has, from, rows, n)
+    copyStrings(to as Uint32Array, ids, copiers, chosen)
+  else if (type === 'list') copyLists(to as Uint32Array, ids, copiers, chosen)
+  else copyNarrow(to, parts as readonly Narrow[], chosen)
 }
 
-function copyWide(
-  to: Uint32Array,
-  parts: readonly Uint32Array[],
-  mask: Uint32Array,
-  has: number,
-  from: Int32Array,
-  rows: Int32Array,
-  n: number,
-): void {
+function copyWide(to: Uint32Array, parts: readonly Uint32Array[], { mask, has, from, rows, n }: Chosen): void {
   for (let j = 0; j < n; j++) {
     if ((mask[j] & has) !== has) continue
     const part = parts[from[j]]
@@ -119,15 +111,7 @@ function copyWide(
   }
 }
 
-function copyNarrow(
-  to: Narrow,
-  parts: readonly Narrow[],
-  mask: Uint32Array,
-  has: number,
-  from: Int32Array,
-  rows: Int32Array,
-  n: number,
-): void {
+function copyNarrow(to: Narrow, parts: readonly Narrow[], { mask, has, from, rows, n }: Chosen): void {
   for (let j = 0; j < n; j++) {
     if ((mask[j] & has) === has) to[j] = parts[from[j]][rows[j]]
   }
@@ -137,11 +121,7 @@ function copyStrings(
   to: Uint32Array,
   parts: readonly Uint32Array[],
   copiers: Copiers,
-  mask: Uint32Array,
-  has: number,
-  from: Int32Array,
-  rows: Int32Array,
-  n: number,
+  { mask, has, from, rows, n }: Chosen,
 ): void {
   for (let j = 0; j < n; j++) {
     if ((mask[j] & has) !== has) continue
@@ -154,11 +134,7 @@ function copyLists(
   to: Uint32Array,
   parts: readonly Uint32Array[],
   copiers: Copiers,
-  mask: Uint32Array,
-  has: number,
-  from: Int32Array,
-  rows: Int32Array,
-  n: number,
+  { mask, has, from, rows, n }: Chosen,
 ): void {
   for (let j = 0; j < n; j++) {
     if ((mask[j] & has) !== has) continue
