@@ -113,3 +113,20 @@ export class Input {
     this.behind = chunk
   }
 }
+
+/** The base of stages that read an `Input`. */
+export abstract class InputReader {
+  constructor(protected readonly input = new Input()) {}
+
+  feed(chunk: Uint8Array): void {
+    this.input.feed(chunk)
+  }
+
+  end(): void {
+    this.input.ended = true
+  }
+
+  detach(): void {
+    this.input.detach()
+  }
+}

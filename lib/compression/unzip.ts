@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { Inflate } from 'fflate'
-import { Input } from '../bytes/input.js'
+import { InputReader } from '../bytes/input.js'
 import { describe, malformed, truncated, type TraceError } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import type { Stage } from '../event/stage.js'
@@ -47,9 +47,8 @@ const NO_BYTES = new Uint8Array(0)
  * followed by another archive. A second file or archive is an error and not a warning, because its events would be
  * missing from a trace that looks whole.
  */
-export class Unzip implements Stage<Uint8Array, Uint8Array> {
+export class Unzip extends InputReader implements Stage<Uint8Array, Uint8Array> {
   readonly warnings: string[] = []
-  private readonly input = new Input()
   private member: Member | null = null
   /** The file that was inflated. */
   private file: string | null = null
@@ -57,16 +56,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   private skip = 0
   /** The end record was found. */
   private done = false
-  private ended = false
   private broken = false
-
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
-  }
-
-  end(): void {
-    this.ended = true
-  }
 
   endTruncated(): void {
     this.broken = true
@@ -77,7 +67,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
       const got = this.member !== null ? this.inflate(this.member) : this.over ? this.trailing() : this.record()
       if (typeof got === 'object') return got
       if (got) continue
-      if (this.ended && !this.over) throw this.short()
+      if (this.input.ended && !this.over) throw this.short()
       return null
     }
   }
@@ -138,7 +128,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   /** The next output of a member, or whether there was progress. */
   private inflate(member: Member): Uint8Array | boolean {
     const { input } = this
-    const flush = this.ended || this.broken
+    const flush = this.input.ended || this.broken
     const { sizes, slice } = member
     let n: number
     if (sizes !== undefined) {
@@ -185,7 +175,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   private trailing(): boolean {
     const { input, warnings } = this
     if (input.left > 0 && warnings.length === 0) {
-      if (input.left < 4 && !this.ended && !this.broken) return false
+      if (input.left < 4 && !this.input.ended && !this.broken) return false
       if (input.left >= 4 && u32(input.bytes, input.pos) === LOCAL_HEADER)
         throw malformed('a second archive follows; the first one was read whole', this.here())
       warnings.push(`${describe(this.here())}: bytes after the end of the archive were left out`)

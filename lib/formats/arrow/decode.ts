@@ -1,5 +1,5 @@
 import { recycleChunk } from '../../bytes/chunks.js'
-import { Input } from '../../bytes/input.js'
+import { InputReader } from '../../bytes/input.js'
 import { BATCH_EVENTS, columnOf, EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
 import { eventColumn, partOf } from '../../codec/event-rows.js'
@@ -28,9 +28,8 @@ const MAX_TOLD = 100
  * @throws TraceError with the offset of the message and the number of the first event that it would have given: a
  *   message that is damaged, too large, or not of events; a stream without its end mark
  */
-export class ArrowDecoder implements Decoder {
+export class ArrowDecoder extends InputReader implements Decoder {
   readonly warnings: string[] = []
-  private readonly input = new Input()
   private readonly messages = new MessageReader(this.input)
   private reader: BatchReader | undefined
   private dictionaries = new Dictionaries([])
@@ -44,20 +43,8 @@ export class ArrowDecoder implements Decoder {
   private body: Uint8Array<ArrayBuffer> | undefined
   private events = 0
 
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
-  }
-
-  end(): void {
-    this.input.ended = true
-  }
-
   endTruncated(): void {
     this.messages.drop()
-  }
-
-  detach(): void {
-    this.input.detach()
   }
 
   next(): EventBatch | null {

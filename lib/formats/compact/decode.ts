@@ -1,4 +1,4 @@
-import { Input } from '../../bytes/input.js'
+import { Input, InputReader } from '../../bytes/input.js'
 import { EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TracePosition } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -62,8 +62,7 @@ interface OpenBlock {
  *
  * @throws TraceError with offset and event number, after all events of the blocks before the fault were delivered
  */
-export class CompactDecoder implements Decoder {
-  private readonly input: Input
+export class CompactDecoder extends InputReader implements Decoder {
   /** Whether a file is open. */
   private kernel: CompactKernel | undefined
   private header: TraceHeader | undefined
@@ -94,7 +93,7 @@ export class CompactDecoder implements Decoder {
 
   /** @param start the place at which the input begins. Default: the start of a file */
   constructor(private readonly start?: CompactStart) {
-    this.input = new Input(start?.bytes)
+    super(new Input(start?.bytes))
     if (start === undefined) return
     this.begin()
     this.delivered = start.events
@@ -110,20 +109,8 @@ export class CompactDecoder implements Decoder {
     this.giveHeader()
   }
 
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
-  }
-
-  end(): void {
-    this.input.ended = true
-  }
-
   endTruncated(): void {
     this.wasCut = true
-  }
-
-  detach(): void {
-    this.input.detach()
   }
 
   next(): EventBatch | null {

@@ -1,4 +1,4 @@
-import { Input } from '../../bytes/input.js'
+import { InputReader } from '../../bytes/input.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
 import { MAX_STRING, NAME, OLD_VERSION, VERSION } from './layout.js'
@@ -6,8 +6,7 @@ import { readNumbers, SHORT } from './numbers.js'
 import { MAGIC } from './sniff.js'
 
 /** The input of a decoder: its chunks, the numbers and strings of records, and what is wrong with them. */
-export abstract class RecordReader {
-  protected readonly input = new Input()
+export abstract class RecordReader extends InputReader {
   /** The numbers of the record that is read, as pairs of words. */
   protected readonly numbers = new Uint32Array(16)
   protected starved = false
@@ -18,22 +17,18 @@ export abstract class RecordReader {
   /** The version of the format. */
   protected version = VERSION
 
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
+  override feed(chunk: Uint8Array): void {
+    super.feed(chunk)
     this.starved = false
   }
 
-  end(): void {
-    this.input.ended = true
+  override end(): void {
+    super.end()
     this.starved = false
   }
 
   endTruncated(): void {
     this.wasCut = true
-  }
-
-  detach(): void {
-    this.input.detach()
   }
 
   /** Reads the magic number and the version. @returns false if more input is needed, or they are wrong */

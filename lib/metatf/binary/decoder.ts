@@ -1,4 +1,4 @@
-import { Input } from '../../bytes/input.js'
+import { InputReader } from '../../bytes/input.js'
 import { doubleAt } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { describe, limit, malformed, truncated } from '../../event/error.js'
@@ -77,13 +77,12 @@ export function binaryDecoder(dtd: Dtd, options: BinaryDecodeOptions = {}): Deco
 }
 
 /** Reads binary traces, with or without a header, by a DTD. */
-export class BinaryDecoder implements Decoder {
+export class BinaryDecoder extends InputReader implements Decoder {
   readonly warnings: string[] = []
   private readonly format: string
   private readonly plan: Plan
   private readonly layouts: Layouts
   private readonly tables: Tables
-  private readonly input = new Input()
   private reader: BinaryReader
   private header: TraceHeader
   private readonly timeUnit: Pick<TraceHeader, 'timeUnit'>
@@ -109,6 +108,7 @@ export class BinaryDecoder implements Decoder {
     private readonly options: BinaryDecodeOptions = {},
     private readonly codec: Codec = codecOf(dtd),
   ) {
+    super()
     checkOptions(options, OPTIONS, 'binaryDecoder')
     this.format = options.format ?? FORMAT
     this.plan = binaryPlan(dtd, codec.mapping.of)
@@ -123,14 +123,6 @@ export class BinaryDecoder implements Decoder {
     const reader = new BinaryReader(little, this.tables)
     reader.section = this.layouts.of(0)
     return reader
-  }
-
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
-  }
-
-  detach(): void {
-    this.input.detach()
   }
 
   /** @throws TraceError when the trace is malformed, too large, or ends before it is complete */
@@ -154,10 +146,6 @@ export class BinaryDecoder implements Decoder {
       }
       if (stop === INCOMPLETE && this.fault === undefined) return null
     }
-  }
-
-  end(): void {
-    this.input.ended = true
   }
 
   endTruncated(): void {

@@ -1,4 +1,4 @@
-import { Input } from '../../../bytes/input.js'
+import { InputReader } from '../../../bytes/input.js'
 import { malformed, truncated, type TraceError } from '../../../event/error.js'
 import type { Stage } from '../../../event/stage.js'
 import { MAX_RECORD_BYTES, Tag } from '../layout.js'
@@ -19,9 +19,8 @@ export interface Piece {
  * Moves the stored bytes of some fields out of the records of a HATF stream, each field into its own track. Tags,
  * metadata, comments, lengths of attributes and all other fields stay in the main track. `Joiner` reverses this.
  */
-export class Separator implements Stage<Uint8Array, Piece> {
+export class Separator extends InputReader implements Stage<Uint8Array, Piece> {
   private readonly tracks: Tracks
-  private readonly input = new Input()
   /** The tracks of the next piece; reused for every piece. */
   private readonly buffers: Uint8Array[]
   private readonly ends: Int32Array
@@ -31,13 +30,10 @@ export class Separator implements Stage<Uint8Array, Piece> {
   private fault: TraceError | undefined
 
   constructor(options?: SplitOptions) {
+    super()
     this.tracks = new Tracks(options)
     this.buffers = Array.from({ length: this.tracks.count }, () => new Uint8Array(0))
     this.ends = new Int32Array(this.tracks.count)
-  }
-
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
   }
 
   /** @throws TraceError when a record is malformed, or the stream ends inside one */
@@ -49,10 +45,6 @@ export class Separator implements Stage<Uint8Array, Piece> {
       this.fail(truncated, 'the stream ends inside a record')
     if (this.fault !== undefined) throw this.fault
     return null
-  }
-
-  end(): void {
-    this.input.ended = true
   }
 
   endTruncated(): void {

@@ -1,5 +1,5 @@
 import { crc32, inflateRawSync } from 'node:zlib'
-import { Input } from '../../../bytes/input.js'
+import { InputReader } from '../../../bytes/input.js'
 import { WORD } from '../../../bytes/u64.js'
 import { limit, malformed, truncated, type TraceError } from '../../../event/error.js'
 import { FIELD_NAMES, word } from '../layout.js'
@@ -31,12 +31,11 @@ const ALL_FIELDS = (1 << FIELD_NAMES.length) - 1
  * Reads the single-file form, one file or several concatenated ones. No header, block or end is delivered, inflated or
  * given memory before its CRC-32 has been verified.
  */
-export class Unpacker {
+export class Unpacker extends InputReader {
   /** The offset of the last part read, or of the faulty one. */
   offset = 0
   /** The error after `next` has returned null, completed by the number of the event that follows it. */
   fault: ((event: number) => TraceError) | undefined
-  private readonly input = new Input()
   /** The number of tracks; 0 where a header is expected. */
   private tracks = 0
   /** The window of each track's next block. */
@@ -45,18 +44,6 @@ export class Unpacker {
   private crc = 0
   private hasBegun = false
   private isCut = false
-
-  feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
-  }
-
-  end(): void {
-    this.input.ended = true
-  }
-
-  detach(): void {
-    this.input.detach()
-  }
 
   /** Notes that the input was truncated by an error elsewhere. */
   endTruncated(): void {
