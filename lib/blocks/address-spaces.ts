@@ -5,11 +5,8 @@ import { TraceError, type TracePosition } from '../event/error.js'
 import { Api, FieldBit, Kind } from '../event/fields.js'
 import { NO_SPACE } from '../kernel/layouts/live.js'
 
-const HAS_PROCESS = FieldBit.process
-const HAS_API = FieldBit.api
-const HAS_INDEX = FieldBit.index
-const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const { process: HAS_PROCESS, api: HAS_API, index: HAS_INDEX, address: HAS_ADDRESS } = FieldBit
+const { oldAddress: HAS_OLD_ADDRESS } = FieldBit
 /** The APIs from `kmalloc` on are functions of a kernel. */
 const { kmalloc: KMALLOC, pages: PAGES } = Api
 /** The last of the kinds that are about blocks. */

@@ -5,8 +5,7 @@ import type { Carried } from '../event/losses.js'
 import { Losses } from '../kernel/losses.js'
 import { Collisions } from './collisions.js'
 
-const HAS_PROCESS = FieldBit.process
-const HAS_API = FieldBit.api
+const { process: HAS_PROCESS, api: HAS_API } = FieldBit
 const { kmalloc: KMALLOC, pages: PAGES } = Api
 
 /**

@@ -5,8 +5,7 @@ import { INDEXED } from '../kernel/layouts/live.js'
 import { AddressSpaces, PAGE_BIT, SpacesError } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 
-const HAS_API = FieldBit.api
-const HAS_PROCESS = FieldBit.process
+const { api: HAS_API, process: HAS_PROCESS } = FieldBit
 const { existing: EXISTING, 'process-end': PROCESS_END, 'thread-destroy': THREAD_END } = Kind
 const { pages: PAGES } = Api
 

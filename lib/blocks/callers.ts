@@ -4,8 +4,7 @@ import { FieldBit } from '../event/fields.js'
 import type { Global, KernelExports } from '../kernel/load.js'
 import { BoundedKeys, FIRST, NONE, OTHERS } from './bounded-keys.js'
 
-const HAS_THREAD = FieldBit.thread
-const HAS_PROCESS = FieldBit.process
+const { thread: HAS_THREAD, process: HAS_PROCESS } = FieldBit
 const HAS_CALLER = HAS_THREAD | HAS_PROCESS
 
 /**

@@ -8,11 +8,9 @@ import { BlockEffect } from './block-effect.js'
 import { BlockKeys } from './block-keys.js'
 import { LiveSet } from './live-set.js'
 
-const HAS_PROCESS = FieldBit.process
-const HAS_API = FieldBit.api
+const { process: HAS_PROCESS, api: HAS_API } = FieldBit
 const KMALLOC = Api.kmalloc
-const LAST_OF_BLOCKS = Kind.existing
-const PROCESS_END = Kind['process-end']
+const { existing: LAST_OF_BLOCKS, 'process-end': PROCESS_END } = Kind
 /** The fields that a reader of the format must see unchanged. */
 const SEEN = BlockEffect.began | BlockEffect.ended | BlockEffect.unknown | BlockEffect.reused
 /** Events that are about no block. */

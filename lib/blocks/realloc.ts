@@ -2,10 +2,7 @@ import { HI, isZero, LO } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
 import { FieldBit, Outcome } from '../event/fields.js'
 
-const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
-const HAS_SIZE = FieldBit.size
-const HAS_OUTCOME = FieldBit.outcome
+const { address: HAS_ADDRESS, oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, outcome: HAS_OUTCOME } = FieldBit
 
 /** The records that replace a realloc in a format without a record for it: a set of these bits. */
 export const Parts = { none: 0, free: 1, alloc: 2, both: 3 } as const

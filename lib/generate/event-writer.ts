@@ -11,10 +11,7 @@ import { NumberList } from './lists.js'
 export const NO_API = 255
 
 const { alloc: ALLOC, free: FREE, realloc: REALLOC } = Kind
-const HAS_API = FieldBit.api
-const HAS_SITE = FieldBit.function
-const HAS_TIME = FieldBit.time
-const HAS_ALIGNMENT = FieldBit.alignment
+const { api: HAS_API, function: HAS_SITE, time: HAS_TIME, alignment: HAS_ALIGNMENT } = FieldBit
 const OF_ALLOC = fieldSet('thread', 'address', 'size')
 const OF_FREE = fieldSet('thread', 'address')
 const OF_REALLOC = fieldSet('thread', 'address', 'oldAddress', 'size')

@@ -27,11 +27,7 @@ import {
 } from './trace-model.js'
 
 const { began: BEGAN, ended: ENDED } = BlockEffect
-const HAS_API = FieldBit.api
-const HAS_THREAD = FieldBit.thread
-const HAS_TIME = FieldBit.time
-const HAS_SIZE = FieldBit.size
-const HAS_ALIGNMENT = FieldBit.alignment
+const { api: HAS_API, thread: HAS_THREAD, time: HAS_TIME, size: HAS_SIZE, alignment: HAS_ALIGNMENT } = FieldBit
 const { realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** The allocations of a phase, at first. */

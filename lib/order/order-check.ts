@@ -3,8 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
 import { plural } from '../event/message-text.js'
 
-const HAS_SEQUENCE = FieldBit.sequence
-const HAS_TIME = FieldBit.time
+const { sequence: HAS_SEQUENCE, time: HAS_TIME } = FieldBit
 
 /** The fields by which traces can be merged. */
 export const MERGE_ORDERS = ['time', 'sequence'] as const

@@ -6,8 +6,7 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { ProcessNumbers } from './process-numbers.js'
 
-const HAS_THREAD = FieldBit.thread
-const HAS_PROCESS = FieldBit.process
+const { thread: HAS_THREAD, process: HAS_PROCESS } = FieldBit
 /** Kinds, as bits, of events that say nothing of a process's memory, so that they may lack its number. */
 const ASIDE = (1 << Kind.comment) | (1 << Kind.lost) | (1 << Kind.other)
 

@@ -50,8 +50,7 @@ export interface MergeOptions {
 /** What these may be. */
 export const MERGE_OPTIONS: OptionNames<MergeOptions> = { by: MERGE_ORDERS, window: wholeNumber() }
 
-const HAS_INDEX = FieldBit.index
-const HAS_PROCESS = FieldBit.process
+const { index: HAS_INDEX, process: HAS_PROCESS } = FieldBit
 const LAST_OF_BLOCKS = Kind.existing
 const HAS_SEQUENCE = FieldBit.sequence
 const TIMES = fieldSet('time', 'endTime')

@@ -13,12 +13,8 @@ import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
 
 const PROCESS_END = Kind['process-end']
-const HAS_INDEX = FieldBit.index
-const HAS_ADDRESS = FieldBit.address
-const HAS_SIZE = FieldBit.size
-const HAS_TIME = FieldBit.time
-const HAS_SEQUENCE = FieldBit.sequence
-const HAS_THREAD = FieldBit.thread
+const { index: HAS_INDEX, address: HAS_ADDRESS, size: HAS_SIZE, time: HAS_TIME, sequence: HAS_SEQUENCE } = FieldBit
+const { thread: HAS_THREAD } = FieldBit
 
 /** One place where a fault was found. */
 export interface Finding {

@@ -12,13 +12,8 @@ import { BatchWarnings } from './warnings.js'
 import { FinalReport } from './final-report.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 
-const HAS_ADDRESS = FieldBit.address
-const HAS_SIZE = FieldBit.size
-const HAS_TYPE = FieldBit.type
-const HAS_THREAD = FieldBit.thread
-const HAS_FUNCTION = FieldBit.function
-const HAS_FILE = FieldBit.file
-const HAS_LINE = FieldBit.line
+const { address: HAS_ADDRESS, size: HAS_SIZE, type: HAS_TYPE, thread: HAS_THREAD, function: HAS_FUNCTION } = FieldBit
+const { file: HAS_FILE, line: HAS_LINE } = FieldBit
 const { existing: EXISTING, reserve: RESERVE } = Kind
 /** A piece of output is delivered at about this length, in bytes. */
 const PIECE = 65_536

@@ -14,11 +14,8 @@ import { CARRIED, HEADER, HEADER_WITHOUT_START, NAME, START } from './layout.js'
 import { Places } from './places.js'
 
 const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE, comment: COMMENT } = Kind
-const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
-const HAS_SIZE = FieldBit.size
-const HAS_OUTCOME = FieldBit.outcome
-const HAS_TEXT = FieldBit.text
+const { address: HAS_ADDRESS, oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, outcome: HAS_OUTCOME } = FieldBit
+const { text: HAS_TEXT } = FieldBit
 
 const START_LINE = ascii(`${START}\n`)
 const END_LINE = ascii('= End\n')

@@ -7,10 +7,7 @@ import { FieldBit } from '../../event/fields.js'
 import type { StringTable } from '../../event/strings.js'
 import { MAX_NAME, PLACE } from './layout.js'
 
-const HAS_MODULE = FieldBit.module
-const HAS_FUNCTION = FieldBit.function
-const HAS_FIELDS = FieldBit.fields
-const HAS_CALL_SITE = FieldBit.callSite
+const { module: HAS_MODULE, function: HAS_FUNCTION, fields: HAS_FIELDS, callSite: HAS_CALL_SITE } = FieldBit
 
 const NOTHING = new Uint8Array(0)
 /** The value that `fields` may have: the offset in a function. */

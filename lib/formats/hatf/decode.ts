@@ -22,9 +22,7 @@ export interface HatfDecodeOptions {
 /** The names of these options. */
 export const DECODE_OPTIONS: OptionNames<HatfDecodeOptions> = { fold: 'boolean' }
 
-const HAS_ATTRIBUTES = FieldBit.attributes
-const HAS_TEXT = FieldBit.text
-const HAS_THREAD = FieldBit.thread
+const { attributes: HAS_ATTRIBUTES, text: HAS_TEXT, thread: HAS_THREAD } = FieldBit
 /** The fields whose columns hold ids of strings or lists. */
 const STRING_FIELDS = FIELDS.reduce(
   (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),

@@ -6,9 +6,7 @@ import { COMMENT_MARK, EXTRA_FIELDS_MARK, hasMark } from './extra-fields.js'
 import { ExtraFieldsWriter } from './extra-fields-write.js'
 import { MAX_BYTES } from './layout.js'
 
-const HAS_ATTRIBUTES = FieldBit.attributes
-const HAS_OUTCOME = FieldBit.outcome
-const HAS_TEXT = FieldBit.text
+const { attributes: HAS_ATTRIBUTES, outcome: HAS_OUTCOME, text: HAS_TEXT } = FieldBit
 const KIND_EXISTING = Kind.existing
 
 /**

@@ -13,19 +13,13 @@ import { KnownNames } from './known-names.js'
 import { HEADER_ROW_START, layoutOfLine, headerRowEnd, wordEnd } from './header-row.js'
 import { isNovtbl, typeEnd, typeTextEnd } from './types.js'
 
-const ALLOC = Kind.alloc
-const FREE = Kind.free
-const EXISTING = Kind.existing
-const NEW_API = Api.new
-const DELETE_API = Api.delete
+const { alloc: ALLOC, free: FREE, existing: EXISTING } = Kind
+const { new: NEW_API, delete: DELETE_API } = Api
 
 const ALLOC_FIELDS = fieldSet('api', 'time', 'address', 'size')
 const FREE_FIELDS = fieldSet('api', 'time', 'address')
 const EXISTING_FIELDS = fieldSet('address', 'size')
-const HAS_PROCESS = FieldBit.process
-const HAS_THREAD = FieldBit.thread
-const HAS_TYPE = FieldBit.type
-const HAS_STACK = FieldBit.stack
+const { process: HAS_PROCESS, thread: HAS_THREAD, type: HAS_TYPE, stack: HAS_STACK } = FieldBit
 const COLUMNS = ALLOC_FIELDS | HAS_PROCESS | HAS_THREAD | HAS_TYPE | HAS_STACK
 
 const LETTER_D = 0x64

@@ -23,23 +23,12 @@ import {
 } from './layout.js'
 import { Names, type Name } from './names.js'
 
-const ALLOC = Kind.alloc
-const EXISTING = Kind.existing
-const REALLOC = Kind.realloc
-const FREE = Kind.free
-const NEW_API = Api.new
-const DELETE_API = Api.delete
+const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE } = Kind
+const { new: NEW_API, delete: DELETE_API } = Api
 
-const HAS_API = FieldBit.api
-const HAS_PROCESS = FieldBit.process
-const HAS_THREAD = FieldBit.thread
-const HAS_TIME = FieldBit.time
-const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
-const HAS_SIZE = FieldBit.size
-const HAS_FUNCTION = FieldBit.function
-const HAS_TYPE = FieldBit.type
-const HAS_STACK = FieldBit.stack
+const { api: HAS_API, process: HAS_PROCESS, thread: HAS_THREAD, time: HAS_TIME, address: HAS_ADDRESS } = FieldBit
+const { oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, function: HAS_FUNCTION, type: HAS_TYPE } = FieldBit
+const { stack: HAS_STACK } = FieldBit
 
 const LETTER_X = 0x78
 const [THREAD_WIDTH, TIME_WIDTH, ADDRESS_WIDTH, SIZE_WIDTH, TYPE_WIDTH] = WIDTHS

@@ -41,10 +41,7 @@ export interface HeaptrackEncodeOptions extends EncodeOptions {
 const OPTIONS: OptionNames<HeaptrackEncodeOptions> = { ...ENCODE_OPTIONS, interpreted: 'boolean' }
 
 const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE, comment: COMMENT, other: OTHER } = Kind
-const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
-const HAS_SIZE = FieldBit.size
-const HAS_STACK = FieldBit.stack
+const { address: HAS_ADDRESS, oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, stack: HAS_STACK } = FieldBit
 const PLACE = fieldSet('function', 'file', 'line', 'module', 'callSite')
 const PLUS = 0x2b
 const MINUS = 0x2d

@@ -6,12 +6,8 @@ import type { BatchTransform } from '../../event/stage.js'
 import { FORMAT, layoutFor, type KmemtraceLayout } from './layout.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
 
-const HAS_CPU = FieldBit.cpu
-const HAS_SEQUENCE = FieldBit.sequence
-const HAS_SIZE = FieldBit.size
-const HAS_COUNT = FieldBit.count
-const HAS_ADDRESS = FieldBit.address
-const HAS_CODE = FieldBit.code
+const { cpu: HAS_CPU, sequence: HAS_SEQUENCE, size: HAS_SIZE, count: HAS_COUNT, address: HAS_ADDRESS } = FieldBit
+const { code: HAS_CODE } = FieldBit
 const { lost: LOST, realloc: REALLOC } = Kind
 
 /** The CPU whose file receives events without a CPU. */

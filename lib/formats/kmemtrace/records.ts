@@ -19,10 +19,7 @@ import {
   type KmemtraceLayout,
 } from './layout.js'
 
-const HAS_API = FieldBit.api
-const HAS_ATTRIBUTES = FieldBit.attributes
-const HAS_CODE = FieldBit.code
-const HAS_COUNT = FieldBit.count
+const { api: HAS_API, attributes: HAS_ATTRIBUTES, code: HAS_CODE, count: HAS_COUNT } = FieldBit
 const { alloc: ALLOC, free: FREE } = EventId
 
 const CORE_FIELDS = fieldSet('address', 'callSite')

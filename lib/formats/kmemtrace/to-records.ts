@@ -20,22 +20,11 @@ import {
 } from './layout.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
 
-const HAS_API = FieldBit.api
-const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
-const HAS_SIZE = FieldBit.size
-const HAS_CPU = FieldBit.cpu
-const HAS_SEQUENCE = FieldBit.sequence
-const HAS_TIME = FieldBit.time
-const HAS_COUNT = FieldBit.count
-const HAS_CODE = FieldBit.code
-const HAS_ATTRIBUTES = FieldBit.attributes
-const KIND_ALLOC = Kind.alloc
-const KIND_FREE = Kind.free
-const KIND_REALLOC = Kind.realloc
-const KIND_EXISTING = Kind.existing
-const KIND_LOST = Kind.lost
-const KIND_OTHER = Kind.other
+const { api: HAS_API, address: HAS_ADDRESS, oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, cpu: HAS_CPU } = FieldBit
+const { sequence: HAS_SEQUENCE, time: HAS_TIME, count: HAS_COUNT, code: HAS_CODE } = FieldBit
+const { attributes: HAS_ATTRIBUTES } = FieldBit
+const { alloc: KIND_ALLOC, free: KIND_FREE, realloc: KIND_REALLOC, existing: KIND_EXISTING, lost: KIND_LOST } = Kind
+const { other: KIND_OTHER } = Kind
 const { alloc: ALLOC, free: FREE } = EventId
 
 /** The losses to count for functions without a type, by the code of `Api`. */

@@ -8,17 +8,9 @@ import { formOf, kmemtraceKernel } from './kernel.js'
 import { EventId, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
 import { zerosOf, type RecordList } from './to-records.js'
 
-const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
-const HAS_SIZE = FieldBit.size
-const HAS_USABLE = FieldBit.usable
-const HAS_CALL_SITE = FieldBit.callSite
-const HAS_GFP_FLAGS = FieldBit.gfpFlags
-const HAS_NODE = FieldBit.node
-const HAS_SEQUENCE = FieldBit.sequence
-const HAS_CPU = FieldBit.cpu
-const HAS_TIME = FieldBit.time
-const HAS_ATTRIBUTES = FieldBit.attributes
+const { address: HAS_ADDRESS, oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, usable: HAS_USABLE } = FieldBit
+const { callSite: HAS_CALL_SITE, gfpFlags: HAS_GFP_FLAGS, node: HAS_NODE, sequence: HAS_SEQUENCE } = FieldBit
+const { cpu: HAS_CPU, time: HAS_TIME, attributes: HAS_ATTRIBUTES } = FieldBit
 const { alloc: ALLOC } = EventId
 
 const BLOCK_FIELDS = fieldSet('api', 'address', 'callSite', 'size', 'usable', 'gfpFlags', 'node')

@@ -52,8 +52,7 @@ const {
   time: TIME_BIT,
 } = RowBit
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
-const LAST_OF_BLOCKS = Kind.existing
-const { existing: EXISTING, 'process-end': PROCESS_END } = Kind
+const { existing: LAST_OF_BLOCKS, existing: EXISTING, 'process-end': PROCESS_END } = Kind
 const { address: HAS_ADDRESS, size: HAS_SIZE, time: HAS_TIME, api: HAS_API } = FieldBit
 const { process: HAS_PROCESS, thread: HAS_THREAD, oldAddress: HAS_OLD_ADDRESS } = FieldBit
 

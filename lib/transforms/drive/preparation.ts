@@ -32,10 +32,7 @@ const OPTIONS: OptionNames<PrepareOptions> = { order: ORDERS, epoch: wholeNumber
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN } = BlockEffect
 const { reused: REUSED, nothing: NOTHING, failed: FAILED } = BlockEffect
-const HAS_SIZE = FieldBit.size
-const HAS_API = FieldBit.api
-const HAS_TIME = FieldBit.time
-const HAS_ALIGNMENT = FieldBit.alignment
+const { size: HAS_SIZE, api: HAS_API, time: HAS_TIME, alignment: HAS_ALIGNMENT } = FieldBit
 const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
 const { 'thread-destroy': THREAD_DESTROY, 'process-end': PROCESS_END } = Kind
 /**

@@ -5,8 +5,7 @@ import { FieldBit } from '../../event/fields.js'
 import { MOST_THREADS, NONE, Op } from './layout.js'
 import { OpList } from './op-list.js'
 
-const HAS_THREAD = FieldBit.thread
-const HAS_PROCESS = FieldBit.process
+const { thread: HAS_THREAD, process: HAS_PROCESS } = FieldBit
 /** In place of the number of a process, where the trace has none. */
 const NO_PROCESS = 0
 /** Sets the threads of different processes apart. */

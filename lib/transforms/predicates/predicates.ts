@@ -12,8 +12,7 @@ import { rangeWords, type Range } from './ranges.js'
  */
 export type Predicate = (batch: EventBatch, rows: Int32Array, n: number, before: number) => number
 
-const HAS_CPU = FieldBit.cpu
-const HAS_PROCESS = FieldBit.process
+const { cpu: HAS_CPU, process: HAS_PROCESS } = FieldBit
 
 /**
  * The field has one of some values. A negative value is taken modulo 2^64, as decoders treat the signed ids of some

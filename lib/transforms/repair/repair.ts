@@ -14,9 +14,7 @@ import { FREED_BY, makeAllocation, setTime } from './changes.js'
 import { Monotonic } from './monotonic.js'
 import { Window } from './window.js'
 
-const HAS_TIME = FieldBit.time
-const HAS_SEQUENCE = FieldBit.sequence
-const HAS_THREAD = FieldBit.thread
+const { time: HAS_TIME, sequence: HAS_SEQUENCE, thread: HAS_THREAD } = FieldBit
 const { free: FREE, realloc: REALLOC, 'process-end': PROCESS_END } = Kind
 
 /** The changes that a repair can make, each counted separately. */

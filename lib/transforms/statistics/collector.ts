@@ -24,9 +24,7 @@ import { timelineOf } from './timeline.js'
 import { Times } from './times.js'
 import { mpatrolFigures, Reserves } from './totals.js'
 
-const HAS_API = FieldBit.api
-const HAS_PROCESS = FieldBit.process
-const HAS_CPU = FieldBit.cpu
+const { api: HAS_API, process: HAS_PROCESS, cpu: HAS_CPU } = FieldBit
 const { realloc: REALLOC, reserve: RESERVE } = Kind
 /** The fields that the kernel reads. */
 const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')

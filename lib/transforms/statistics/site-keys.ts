@@ -9,12 +9,8 @@ import { NO_NODE, Paths } from './paths.js'
 import type { Site } from './result.js'
 import { widened } from '../../bytes/widened.js'
 
-const HAS_STACK = FieldBit.stack
-const HAS_FUNCTION = FieldBit.function
-const HAS_FILE = FieldBit.file
-const HAS_LINE = FieldBit.line
-const HAS_CALL_SITE = FieldBit.callSite
-const HAS_MODULE = FieldBit.module
+const { stack: HAS_STACK, function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE, callSite: HAS_CALL_SITE } = FieldBit
+const { module: HAS_MODULE } = FieldBit
 const HAS_SOURCE = HAS_FUNCTION | HAS_FILE | HAS_LINE
 /** The fields with the place of an allocation. */
 export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE | HAS_MODULE

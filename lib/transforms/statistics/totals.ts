@@ -5,8 +5,7 @@ import { minus } from './amounts.js'
 import type { MpatrolStatistics } from './result.js'
 import { Sum } from './sums.js'
 
-const HAS_SIZE = FieldBit.size
-const HAS_TYPE = FieldBit.type
+const { size: HAS_SIZE, type: HAS_TYPE } = FieldBit
 
 /** Memory that the allocator took from the system, for the program or for itself. */
 export class Reserves {
