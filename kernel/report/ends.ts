@@ -9,6 +9,7 @@ import { endPages, findSparse, sparseBytes, sparsePages } from './pages'
 import { addPair, clearPairs, makePairs } from './pairs'
 import { endRegions } from './regions'
 import { siteKeeps } from './sites'
+import { endSpaces } from './spaces'
 
 /**
  * Since `clearGenerations`: by slice of the stream, the blocks that were last allocated or resized in it and never
@@ -79,5 +80,6 @@ export function endTrace(numbers: u32, shift: u32): bool {
   }
   endPages()
   endRegions()
+  endSpaces()
   return true
 }

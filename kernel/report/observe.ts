@@ -29,7 +29,8 @@ import { keepPages } from './pages'
 import { addPair, makePairs } from './pairs'
 import { makeSites, siteResizes } from './sites'
 
-export { placed, unfollowed, unmapped } from './block'
+export { placed, unfollowed } from './block'
+export { unmapped } from './spaces'
 
 /** Per row, data from the statistics: see live/follow.ts, live/fates.ts and live/sites.ts, which decided the sites. */
 export const EFFECTS: usize = memory.data(4288)
@@ -94,7 +95,7 @@ export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32,
     blockEvents++
     const effect = <u32>load<u8>(EFFECTS + row)
     if ((effect & (BEGAN | DONE)) == 0 || (effect & (UNKNOWN | REUSED)) != 0) notice(row, kind, effect)
-    if ((effect & (BEGAN | DONE)) != 0) follow(row, effect, isInvented)
+    if ((effect & (BEGAN | DONE)) != 0) follow(row, effect, isInvented, numbers)
   }
   if (to == rows) events += <u64>rows
   return true
@@ -130,7 +131,7 @@ function bitsOf(value: u64): u64 {
   return 64 - clz(value)
 }
 
-function follow(row: usize, effect: u32, isInvented: bool): void {
+function follow(row: usize, effect: u32, isInvented: bool, numbers: u32): void {
   const mask = load<u32>(MASK + (row << 2))
   const thread = load<u32>(THREADS + (row << 2))
   const isDone = (effect & DONE) != 0
@@ -178,7 +179,8 @@ function follow(row: usize, effect: u32, isInvented: bool): void {
   if (((<u32>load<u8>(FATES + row)) & HIGHEST) != 0) isAtMaximum = true
   else leaveMaximum()
   const isPages = (mask & Event.HAS_API) != 0 && load<u8>(API + row) == Event.API_PAGES
-  store<u32>(block, place(block, address, load<u32>(PROCESSES + (row << 2)), isPages, size) | unborn, FLAGS)
+  const process = load<u32>(PROCESSES + (row << 2))
+  store<u32>(block, place(block, address, process, isPages, size, numbers) | unborn, FLAGS)
   store<u64>(block, size, SIZE)
   store<u64>(block, born, BORN)
   store<u64>(block, events + <u64>row + 1, EVENT)

@@ -13,6 +13,8 @@ const ROW: usize = COLUMNS * 4
 const WIDEST: u64 = 256
 const LARGEST: u32 = 56
 const SPACE: u64 = SPACE_BITS
+/** A number that no space has. */
+const NO_SPACE: u64 = u64.MAX_VALUE
 
 /** Per region, its address space (above `SPACE`) and its number in it, and its live bytes. */
 export const REGION_KEYS: usize = memory.data(8192)
@@ -62,14 +64,26 @@ function regionOf(key: u64): i32 {
 function coarsen(): bool {
   if (regionShift == LARGEST) return false
   regionShift++
+  joinRegions(1, NO_SPACE)
+  return true
+}
+
+/** Forgets the regions of a space. */
+export function dropRegions(space: u32): void {
+  joinRegions(0, <u64>space)
+}
+
+/** Divides the numbers of regions by `2^bits`, and forgets those of a space. */
+function joinRegions(bits: u64, space: u64): void {
   lastRegion = -1
   byKey.forget()
   const before = regions
   regions = 0
   for (let region: u32 = 0; region < before; region++) {
     const old = load<u64>(REGION_KEYS + ((<usize>region) << 3))
+    if (old >> SPACE == space) continue
     const below: u64 = (1 << SPACE) - 1
-    const key = (old & ~below) | ((old & below) >> 1)
+    const key = (old & ~below) | ((old & below) >> bits)
     const live = load<u64>(LIVE + ((<usize>region) << 3))
     const from = matrix + <usize>region * ROW
     const slot = byKey.slotOf(key)
@@ -91,7 +105,6 @@ function coarsen(): bool {
   }
   memory.fill(LIVE + ((<usize>regions) << 3), 0, (<usize>(MOST - regions)) << 3)
   memory.fill(matrix + <usize>regions * ROW, 0, <usize>(MOST - regions) * ROW)
-  return true
 }
 
 /** Adds a block to its regions, or removes it. @param size as for `takePages` */

@@ -73,6 +73,11 @@ export function plural(n: number | bigint, one: string, many = `${one}s`): strin
   return `${n} ${Number(n) === 1 ? one : many}`
 }
 
+/** The same with the digits in groups: `1,234 events`. */
+export function many(n: number | bigint, one: string, more?: string): string {
+  return plural(n, one, more).replace(/^\d+/, grouped)
+}
+
 /** `1,234,567` */
 export function grouped(n: number | bigint | string): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ',')

@@ -12,8 +12,9 @@ const LEFT = 118
 const BELOW = 36
 /** The room for the half of an address above the first row. */
 const ABOVE = 8
-/** Between ranges of addresses. */
+/** Between ranges of addresses, and above those of one owner, if the trace has several. */
 const GAP = 6
+const OWNER = 18
 /** The least distance of two addresses beside the map. */
 const LINE = 12
 
@@ -26,11 +27,18 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
   const last = x.at(-1) ?? 1
   const count = cells.length
   const rowHeight = count > 160 ? 2 : count > 60 ? 3 : count > 24 ? 6 : 12
-  const height = ABOVE + count * rowHeight + Math.max(0, ranges.length - 1) * GAP + BELOW
+  const isOwned = map.small > 0 || ranges.some(({ owner }) => owner !== ranges[0]?.owner)
+  const isLastOf = (range: number) => isOwned && ranges[range]?.owner !== ranges[range + 1]?.owner
+  /** The height of the gaps below each range, and of all. */
+  const gaps = [0]
+  ranges.forEach((_, range) =>
+    gaps.push((gaps[range] ?? 0) + (isLastOf(range) ? OWNER : range + 1 < ranges.length ? GAP : 0)),
+  )
+  const height = ABOVE + count * rowHeight + (gaps.at(-1) ?? 0) + BELOW
   /** The top of a row: the lowest address is at the bottom. */
   const top = (row: number) => {
     const range = ranges.findIndex((one) => row < one.row + one.rows)
-    return height - BELOW - (row + 1) * rowHeight - Math.max(0, range) * GAP
+    return height - BELOW - (row + 1) * rowHeight - (gaps[Math.max(0, range)] ?? 0)
   }
   const picture = canvas('live bytes by address and time', (context, width) => {
     const scale = (width - LEFT - 8) / (last - first || 1)
@@ -38,13 +46,17 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
     const edge = (moment: number) => LEFT + ((moment < 0 ? first : x[moment]) - first) * scale
     context.font = '11px ui-monospace, monospace'
     let labelled = Infinity
-    for (const range of ranges) {
+    for (const [n, range] of ranges.entries()) {
       context.globalAlpha = 0.3
       context.fillStyle = ground
       const high = top(range.row + range.rows - 1)
       context.fillRect(LEFT, high, width - LEFT - 8, top(range.row) + rowHeight - high)
       context.globalAlpha = 1
       context.fillStyle = text
+      if (isLastOf(n)) {
+        context.textAlign = 'left'
+        context.fillText(range.owner || 'other addresses', LEFT, high - 4)
+      }
       context.textAlign = 'right'
       const low = top(range.row) + rowHeight
       if (labelled - low < LINE) continue
@@ -60,9 +72,10 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
       for (let m = 0; m < moments.length; m++) {
         const part = moments[m]
         if (part === 0) continue
-        const from = edge(m - 1)
+        // Whole pixels, because neighbours that share one would be seen as a line.
+        const from = Math.round(edge(m - 1))
         context.globalAlpha = strength(part / 1000)
-        context.fillRect(from, y, Math.max(0.6, edge(m) - from + 0.3), rowHeight)
+        context.fillRect(from, y, Math.max(1, Math.round(edge(m)) - from), rowHeight)
       }
     })
     context.globalAlpha = 1

@@ -204,14 +204,15 @@ export function sample(names: readonly string[] = NAMES): ReportData {
         event: MOMENTS,
         rowBytes: 65_536,
         ranges: [
-          { name: 'heap', from: '0x5500000000', to: '0x5500020000', row: 0, rows: 2 },
-          { name: 'mapped', from: '0x7fff00000000', to: '0x7fff00010000', row: 2, rows: 1 },
+          { name: 'heap', owner: '', from: '0x5500000000', to: '0x5500020000', row: 0, rows: 2 },
+          { name: 'mapped', owner: '', from: '0x7fff00000000', to: '0x7fff00010000', row: 2, rows: 1 },
         ],
         cells: [
           [1000, 1000, 1000, 500],
           [0, 300, 200, 0],
           [0, 0, 900, 900],
         ],
+        small: 0,
       },
       pageBytes: 4096,
       mostPages: 246,

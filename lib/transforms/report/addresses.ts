@@ -12,6 +12,8 @@ const MOST_ROWS = 256
 const SPACE = 2 ** SPACE_BITS
 /** The bytes of a step of live bytes. */
 const STEP = 2 ** STEP_SHIFT
+/** Address spaces with less than this share of the largest one's live bytes have no rows. */
+const LEAST_SHARE = 0.01
 /** The maximum number of listed sites with sparse pages. */
 const MOST_SITES = 100
 
@@ -75,7 +77,7 @@ function mapOf(
 ): ReportAddresses['map'] {
   const step = Math.ceil(moments.length / columns)
   const shown = moments.map((_, i) => i).filter((i) => (moments.length - 1 - i) % step === 0)
-  const { regions, shift } = regionsOf(kernel, shown)
+  const { regions, shift, small } = regionsOf(kernel, shown)
   const rowBytes = 2 ** shift
   const ranges: AddressRange[] = []
   regions.forEach(({ space, number }, row) => {
@@ -91,7 +93,8 @@ function mapOf(
     const from = `0x${(BigInt(number) << BigInt(shift)).toString(16)}`
     const owner = space === KERNEL_PAGES ? 'pages of the kernel' : process === undefined ? '' : `process ${process}`
     ranges.push({
-      name: owner,
+      name: '',
+      owner,
       from,
       to,
       ...(process !== undefined && { process: integer(process) }),
@@ -99,12 +102,13 @@ function mapOf(
       rows: 1,
     })
   })
-  for (const range of ranges) range.name = [range.name, `${range.from} to ${range.to}`].filter(Boolean).join(': ')
+  for (const range of ranges) range.name = [range.owner, `${range.from} to ${range.to}`].filter(Boolean).join(': ')
   return {
     ...calendar.moments(shown.map((i) => (moments[i] as Clock['moments'][number]).event)),
     rowBytes: integer(BigInt(rowBytes)),
     ranges,
     cells: regions.map(({ bytes }) => Array.from(bytes.map((live) => thousandths(live / rowBytes)))),
+    small,
   }
 }
 
@@ -113,21 +117,22 @@ function thousandths(share: number): number {
   return share === 0 ? 0 : Math.max(1, Math.min(1000, Math.round(1000 * share)))
 }
 
-/** The regions in order of addresses, enlarged until there are few enough. */
-function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions: Region[]; shift: number } {
+/** The regions of the large address spaces in order of addresses, enlarged until there are few enough. */
+function regionsOf(
+  kernel: ReportKernel,
+  columns: readonly number[],
+): { regions: Region[]; shift: number; small: number } {
   const { run } = kernel
-  const count = run.regions.value
-  const keys = Array.from({ length: count }, (_, i) => {
+  const all = Array.from({ length: run.regions.value }, (_, i): Region => {
     const key = kernel.integer(run.REGION_KEYS.value + 8 * i)
-    return { space: Number(key / BigInt(SPACE)), number: Number(key % BigInt(SPACE)), i }
-  })
-  const ordered = keys.toSorted((a, b) => a.space - b.space || a.number - b.number)
-  let regions = ordered.map(({ space, number, i }): Region => {
     const row = new Float32Array(run.memory.buffer, run.matrix.value + 4 * COLUMNS * i, COLUMNS)
-    const bytes = new Float32Array(columns.length)
-    columns.forEach((column, to) => (bytes[to] = row[column]))
-    return { space, number, bytes }
+    const bytes = Float32Array.from(columns, (column) => row[column])
+    return { space: Number(key / BigInt(SPACE)), number: Number(key % BigInt(SPACE)), bytes }
   })
+  const most = mostBytes(all)
+  const least = LEAST_SHARE * Math.max(0, ...most.values())
+  const isLarge = (space: number) => (most.get(space) ?? 0) >= least
+  let regions = all.filter(({ space }) => isLarge(space)).toSorted((a, b) => a.space - b.space || a.number - b.number)
   let shift = run.regionShift.value
   // Each space needs a row; the kernel maps fewer spaces than there are rows.
   for (; regions.length > MOST_ROWS && shift < 64; shift++) {
@@ -141,5 +146,20 @@ function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions:
     }
     regions = larger
   }
-  return { regions: regions.slice(0, MOST_ROWS), shift }
+  return {
+    regions: regions.slice(0, MOST_ROWS),
+    shift,
+    small: [...most.keys()].filter((space) => !isLarge(space)).length,
+  }
+}
+
+/** The maximum of the live bytes of each address space. */
+function mostBytes(regions: readonly Region[]): Map<number, number> {
+  const sums = new Map<number, Float64Array>()
+  for (const { space, bytes } of regions) {
+    const sum = sums.get(space) ?? new Float64Array(bytes.length)
+    bytes.forEach((live, i) => (sum[i] += live))
+    sums.set(space, sum)
+  }
+  return new Map([...sums].map(([space, sum]) => [space, Math.max(...sum)]))
 }

@@ -1,4 +1,4 @@
-import { plural } from '../../event/message-text.js'
+import { grouped, many } from '../../event/message-text.js'
 import { checkOptions, TEXTS, type OptionNames } from '../../event/options.js'
 import { GROWN, MOVED, REALLOCS, SHRUNK, SITE_BYTES, SPARSE_BYTES, SPARSE_PAGES } from '../../kernel/layouts/report.js'
 import { OwnFrames } from '../../names/own-frames.js'
@@ -189,16 +189,19 @@ export class Report {
       omitted: [
         ...(folded.folded > 0
           ? [
-              `Of ${whole.tree.parents.length} nodes of the tree of stacks, ` +
-                `${plural(folded.folded, 'small one is', 'small ones are')} in (other).`,
+              `Of ${grouped(whole.tree.parents.length)} nodes of the tree of stacks, ` +
+                `${many(folded.folded, 'small one is', 'small ones are')} in (other).`,
             ]
           : []),
         ...(rows.hasOthers
-          ? [`Of ${samples.rows.length} sites, ${rows.chosen.length} are listed, and all others in one row.`]
+          ? [
+              `Of ${grouped(samples.rows.length)} sites, ${grouped(rows.chosen.length)} are listed, ` +
+                'and all others in one row.',
+            ]
           : []),
         ...foldedOf(comparison),
         ...(list.shortened > 0
-          ? [`${plural(list.shortened, 'name was', 'names were')} shortened to ${limits.name} characters.`]
+          ? [`${many(list.shortened, 'name was', 'names were')} shortened to ${limits.name} characters.`]
           : []),
         ...this.omittedOf(problemRows, addresses),
         ...omitted,
@@ -231,21 +234,27 @@ export class Report {
     const { run } = this.sources.kernel
     const all = Object.values(problems.counts).reduce((sum, count) => sum + count, 0)
     const sentences: string[] = []
-    if (all > problems.kind.length) sentences.push(`Of ${all} problems, the first ${problems.kind.length} are listed.`)
+    if (all > problems.kind.length)
+      sentences.push(`Of ${grouped(all)} problems, the first ${grouped(problems.kind.length)} are listed.`)
     const heat = this.sources.kernel.rest(run.SITE_HEAT.value).blocks
-    if (heat > 0) sentences.push(`The sizes and lifetimes of ${plural(heat, 'block')} are not known by site.`)
+    if (heat > 0) sentences.push(`The sizes and lifetimes of ${many(heat, 'block')} are not known by site.`)
     const matrix = this.sources.kernel.rest(run.MATRIX.value).blocks
-    if (matrix > 0) sentences.push(`The threads of ${plural(matrix, 'freed block')} are counted as others.`)
+    if (matrix > 0) sentences.push(`The threads of ${many(matrix, 'freed block')} are counted as others.`)
     if (this.sources.hasInvented) sentences.push(...INVENTED)
     if (addresses === undefined) return sentences
     const { unfollowed, unmapped, lost } = run
     if (unfollowed.value > 0n)
       sentences.push(
-        `${plural(unfollowed.value, 'block is', 'blocks are')} of processes whose addresses are not followed.`,
+        `${many(unfollowed.value, 'block is', 'blocks are')} of processes whose addresses are not followed.`,
       )
     if (unmapped.value > 0n)
-      sentences.push(`${plural(unmapped.value, 'block is', 'blocks are')} of processes that the map does not have.`)
-    if (lost.value > 0n) sentences.push(`${plural(lost.value, 'byte')} of blocks are not in the map.`)
+      sentences.push(`${many(unmapped.value, 'block is', 'blocks are')} of processes that the map does not have.`)
+    const { small } = addresses.map
+    if (small > 0)
+      sentences.push(
+        `The map leaves out ${many(small, 'process', 'processes')} with less than 1 % of the largest one's bytes.`,
+      )
+    if (lost.value > 0n) sentences.push(`${many(lost.value, 'byte')} of blocks are not in the map.`)
     return sentences
   }
 
@@ -268,6 +277,6 @@ export class Report {
 function foldedOf(comparison: ReportComparison | undefined): string[] {
   const folded = comparison?.changes.folded.reduce((sum, stacks) => sum + stacks, 0) ?? 0
   if (comparison === undefined || folded === 0) return []
-  const some = plural(folded, 'with a small difference is', 'with small differences are')
+  const some = many(folded, 'with a small difference is', 'with small differences are')
   return [`Of ${comparison.differing} stacks that differ, ${some} in (other).`]
 }

@@ -270,6 +270,8 @@ export interface ReportThreads {
 /** Addresses from `from` to below `to` in consecutive rows of the map, without large gaps. */
 export interface AddressRange {
   name: string
+  /** Whose addresses they are, such as `process 5`; empty if the trace does not say. */
+  owner: string
   /** Hexadecimal digits after `0x`. */
   from: string
   to: string
@@ -292,6 +294,8 @@ export interface ReportAddresses {
      * moments.
      */
     cells: number[][]
+    /** The number of address spaces without rows, because they never had 1 % of the largest one's live bytes. */
+    small: number
   }
   pageBytes: number
   /** The maximum number of pages with live bytes after any event; those of the moments in `use` can all be fewer. */

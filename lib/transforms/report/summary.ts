@@ -1,6 +1,6 @@
 import { EARLY_END_NOTE } from '../../event/early-end.js'
 import { lostWarning } from '../../event/lost-events.js'
-import { plural } from '../../event/message-text.js'
+import { many } from '../../event/message-text.js'
 import { weightNote } from '../../event/weights.js'
 import type { Statistics } from '../statistics/result.js'
 import { TABLE_NAMES } from '../statistics/key-counts.js'
@@ -73,8 +73,8 @@ export function notesOf(statistics: Statistics): string[] {
   }
   if (suppressed !== undefined)
     notes.push(
-      `Leaks of ${plural(suppressed.blocks, 'block')} with ${plural(Number(suppressed.bytes), 'byte')} are ` +
-        `suppressed, by ${plural(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown ` +
+      `Leaks of ${many(suppressed.blocks, 'block')} with ${many(Number(suppressed.bytes), 'byte')} are ` +
+        `suppressed, by ${many(suppressed.rules.length, 'rule')}: the trace, its sites and stacks are shown ` +
         'without them; the timeline, generations, threads, sizes and addresses with them.',
     )
   if (formats.length > 1) notes.push(`The traces have several formats: ${formats.join(', ')}.`)

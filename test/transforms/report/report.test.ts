@@ -218,8 +218,8 @@ describe('ReportCollector', () => {
     expect(data.threads.name).toHaveLength(33)
     expect(data.threads.name.at(-1)).toBe('')
     expect(data.omitted).toEqual([
-      expect.stringMatching(/^Of 5302 nodes of the tree of stacks, 5\d\d\d small ones are in \(other\)\.$/),
-      'Of 5000 sites, 49 are listed, and all others in one row.',
+      expect.stringMatching(/^Of 5,302 nodes of the tree of stacks, 5,\d\d\d small ones are in \(other\)\.$/),
+      'Of 5,000 sites, 49 are listed, and all others in one row.',
     ])
     expect(dataOf(events, { ...limits, nodes: 5302, sites: 5000 }).omitted).toEqual([])
   })
@@ -243,7 +243,7 @@ describe('ReportCollector', () => {
     expect(problems.event).toHaveLength(1000)
     expect(problems.counts.unknownFree).toBe(3000)
     expect(problems.address[1]).toBe('0x20')
-    expect(omitted).toEqual(['Of 3000 problems, the first 1000 are listed.'])
+    expect(omitted).toEqual(['Of 3,000 problems, the first 1,000 are listed.'])
   })
 
   test('addresses all over the place, of many processes, keep the map small', () => {
