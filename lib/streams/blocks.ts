@@ -8,6 +8,7 @@ import { runStage } from '../reading/run-stage.js'
 import { BlockTable, type BlockTableOptions } from '../transforms/block-table/block-table.js'
 import { blockColumns, type BlockRow } from '../transforms/block-table/columns.js'
 import { STACK_COLUMNS } from '../transforms/block-table/stack-numbers.js'
+import { throwIfAborted } from './io/open-trace.js'
 import { pathOf, READ_SOURCE_OPTIONS, readSource, type ReadSourceOptions, type TraceSource } from './read-source.js'
 import { encoderStream } from './stage.js'
 import type { ByteStream } from './types.js'
@@ -31,13 +32,18 @@ export function blocks(
 ): AsyncGenerator<BlockRow, void, void> {
   checkOptions(options, OPTIONS, 'blocks')
   const { spans = false, ...reading } = options
+  const { signal } = reading
   const { batches } = readSource(source, reading)
   const path = pathOf(source)
   return (async function* () {
     try {
       // A file opened here has no other consumer of its batches.
       for await (const rows of runStage(new BlockTable({ spans }), batches, () => {}, path !== undefined))
-        for (let i = 0; i < rows.count; i++) yield rows.row(i)
+        for (let i = 0; i < rows.count; i++) {
+          // Those of blocks that are live at the end follow also where the reading was aborted.
+          throwIfAborted(signal)
+          yield rows.row(i)
+        }
     } catch (error) {
       if (path !== undefined) nameInput(error, path)
       throw error

@@ -10,7 +10,7 @@ import { eventCounter } from './event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode-bytes.js'
 import { inflateOnNode } from './inflate-bytes.js'
 import { batchesIn, bytesOf, isBytes } from './intake.js'
-import { abortError, filePath, openTrace, type TraceReader } from './io/open-trace.js'
+import { abortError, filePath, openTrace, throwIfAborted, type TraceReader } from './io/open-trace.js'
 
 /** Bytes or events that arrive one after the other. Strings are text. */
 type Chunks = Uint8Array | string | EventBatch | TraceEvent
@@ -64,7 +64,7 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
       for await (const batch of batches) {
         for (let i = 0; i < batch.count; i++) {
           yield batch.event(i)
-          if (signal?.aborted === true) throw abortError(signal)
+          throwIfAborted(signal)
         }
         // A file opened here has no other consumer of its batches.
         if (path !== undefined) recycle(batch)
@@ -93,7 +93,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
   const abort = () => aborter.abort(signal?.reason)
   const emitter = new EventEmitter()
   if (onWarning !== undefined) emitter.on('warning', onWarning)
-  const batches = async function* (): AsyncGenerator<EventBatch, void, void> {
+  const batches = (async function* (): AsyncGenerator<EventBatch, void, void> {
     // The listener is added here, so that a reader that is never used does not leave one.
     if (signal?.aborted === true) abort()
     signal?.addEventListener('abort', abort, { once: true })
@@ -117,14 +117,14 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
       signal?.removeEventListener('abort', abort)
       await input.return()
     }
-  }
+  })()
   return {
-    batches: batches(),
+    batches,
     bytesRead: () => 0,
     async close() {
       aborter.abort()
-      // Even if reading has not begun.
-      destroy(chunks, abortError(aborter.signal))
+      // Also closes the source if reading has not begun.
+      void batches.next().catch(() => {})
     },
   }
 }

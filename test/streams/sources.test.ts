@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { blocks } from '../../lib/streams/blocks.js'
+import { merge } from '../../lib/streams/merge-sources.js'
 import { events, type TraceSource } from '../../lib/streams/read-source.js'
 
 const file = new URL('../golden/mtrc/sources.mtrc', import.meta.url)
@@ -53,8 +55,28 @@ test('a stream of the web is cancelled by a signal, also while it waits, and by 
   }
 })
 
+test('destroying merge() closes sources of which nothing has been read', async () => {
+  let cancelled = 0
+  const web = () => new ReadableStream<Uint8Array>({ cancel: () => void cancelled++ }) as AsyncIterable<Uint8Array>
+  const node = new Readable({ read() {} })
+  merge(web(), node, web()).destroy()
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  expect([cancelled, node.destroyed]).toEqual([2, true])
+})
+
 test('a stream of the web is unlocked at its end', async () => {
   const source = new Blob([bytes]).stream()
   for await (const _ of events(source as AsyncIterable<Uint8Array>)) continue
   expect(source.locked).toBe(false)
+})
+
+test('no block follows the abortion, also of those that the end of the trace left alive', async () => {
+  const made = Array.from({ length: 9 }, (_, i) => ({ kind: 'alloc', address: BigInt(i + 1), size: 8n }) as const)
+  const aborter = new AbortController()
+  let rows = 0
+  const read = async () => {
+    for await (const _ of blocks(made, { signal: aborter.signal })) if (++rows === 2) aborter.abort()
+  }
+  await expect(read()).rejects.toMatchObject({ name: 'AbortError' })
+  expect(rows).toBe(2)
 })

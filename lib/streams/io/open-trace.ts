@@ -128,7 +128,8 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
   })
 }
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
+/** @throws the error that Node's own streams have, if a signal is aborted */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal)
 }
 
