@@ -152,7 +152,7 @@ describe.each(Object.entries(TAKERS))('%s', (_, take) => {
 
   test('refuses what is no object', () => {
     for (const options of ['mtrc', 7, null])
-      expect(() => take(options as never)).toThrow(/must be an object, not|of null/)
+      expect(() => take(options as never)).toThrow(/must be a plain object, not|of null/)
   })
 })
 

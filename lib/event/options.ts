@@ -90,8 +90,9 @@ export function checkNeededOptions<Options extends object>(
   names: OptionNames<Options>,
   of: string,
 ): void {
-  if (typeof options !== 'object' || options === null)
-    throw wrongType(`${of}: the options must be an object, not ${showValue(options)}`)
+  // What a list, a map or a promise holds would be ignored.
+  if (typeof options !== 'object' || options === null || Symbol.iterator in options || 'then' in options)
+    throw wrongType(`${of}: the options must be a plain object, not ${showValue(options)}`)
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(names, name)) throw unknownOption(name, names, of)
     const check = valueCheck(names[name as keyof Options])
@@ -111,13 +112,13 @@ export function ofOption<Made>(of: string, name: string, make: () => Made): Made
 
 /**
  * Refuses what is not the result of a sink, such as the promise of it.
- * @param kind of the sink: `profile`, or `report`
- * @param method a method of its results
+ * @param sink the function that makes the sink: `profile`
+ * @param has a property of its results
  * @throws TypeError (code ERR_INVALID_ARG_TYPE)
  */
-export function needResult(given: unknown, kind: string, method: string, of: string): void {
-  if (typeof (given as Record<string, unknown> | null | undefined)?.[method] !== 'function')
-    throw wrongType(`${of}: a ${kind} is needed, the awaited result of ${kind}(), not ${showValue(given)}`)
+export function needResult(given: unknown, sink: string, has: string, of: string): void {
+  if ((given as Record<string, unknown> | null | undefined)?.[has] === undefined)
+    throw wrongType(`${of}: the awaited result of ${sink}() is needed, not ${showValue(given)}`)
 }
 
 /** @throws RangeError unless the value of an option is a whole number in a range */

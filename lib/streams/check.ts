@@ -1,3 +1,5 @@
+import { wrongType } from '../event/error.js'
+import { showValue } from '../event/message-text.js'
 import { budgetsOf, checkGroups, type BudgetGroup } from '../transforms/check/budgets.js'
 import { CheckCollector, type Measured } from '../transforms/check/measure.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
@@ -29,5 +31,6 @@ export type MeasureSink = ResultSink<Measured>
  */
 export function measure(groups: readonly BudgetGroup[], name: string): MeasureSink {
   checkGroups(groups, 'measure')
+  if (typeof name !== 'string') throw wrongType(`measure: the name must be a text, not ${showValue(name)}`)
   return new CollectingSink('measure()', new CheckCollector(groups, name))
 }

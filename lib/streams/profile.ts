@@ -1,7 +1,8 @@
 import type { ProfileFormatName } from '../exports/profile-formats.js'
 import { PROFILE_WRITERS } from '../exports/index.js'
 import type { ExportOptions } from '../exports/writer.js'
-import { checkOptions, needResult } from '../event/options.js'
+import { showValue } from '../event/message-text.js'
+import { checkOptions, needResult, oneOf } from '../event/options.js'
 import { ProfileCollector } from '../transforms/profile/collector.js'
 import { PROFILE_VALUES } from '../transforms/option-values.js'
 import type { Profile, ProfileOptions } from '../transforms/profile/profile.js'
@@ -38,8 +39,7 @@ export async function exportProfile(
 ): Promise<Iterable<Uint8Array>> {
   needResult(profile, 'profile', 'samples', 'exportProfile')
   checkOptions(options, { value: PROFILE_VALUES, name: 'string', lines: 'boolean' }, 'exportProfile')
-  const load = PROFILE_WRITERS[to]
-  if (load === undefined)
-    throw new RangeError(`unknown tool ${JSON.stringify(to)}: ${Object.keys(PROFILE_WRITERS).join(', ')}`)
-  return (await load())(profile, options)
+  const names = Object.keys(PROFILE_WRITERS)
+  if (!names.includes(to)) throw new RangeError(`exportProfile: to must be ${oneOf(names)}, not ${showValue(to)}`)
+  return (await PROFILE_WRITERS[to]())(profile, options)
 }

@@ -267,7 +267,7 @@ describe('formats of the root', () => {
 
 describe('fromEvents', () => {
   const typeError = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' }
-  const options = 'fromEvents(): the options must be an object, not'
+  const options = 'fromEvents(): the options must be a plain object, not'
   test.each<[object, unknown]>([
     [{ ...typeError, message: `${options} null` }, null],
     [{ ...typeError, message: `${options} "mtrc"` }, 'mtrc'],

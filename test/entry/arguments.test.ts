@@ -15,9 +15,20 @@ describe('arguments of callers without types', () => {
       expect(() => call(name, value)).toThrow(
         expect.objectContaining({
           code: 'ERR_INVALID_ARG_TYPE',
-          message: expect.stringMatching(/: the options must be an object, not (undefined|null|"x"|7)$/),
+          message: expect.stringMatching(/: the options must be a plain object, not (undefined|null|"x"|7)$/),
         }),
       )
+  })
+
+  test('options that were not awaited, lists and maps are no options', () => {
+    for (const value of [Promise.resolve({ kind: 'alloc' }), [], new Map([['kind', 'alloc']])])
+      expect(() => call('filter', value)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: expect.stringMatching(/^filter: the options must be a plain object, not an (array|object of type )/),
+        }),
+      )
+    expect(() => call('filter', Object.freeze(Object.assign(Object.create(null), { kind: 'alloc' })))).not.toThrow()
   })
 
   test('compose needs streams', () => {
@@ -42,7 +53,7 @@ describe('arguments of callers without types', () => {
   })
 
   test('filterFile takes no null for its criteria', () => {
-    expect(() => call('filterFile', 'a.mtrc', null)).toThrow('filter: the options must be an object, not null')
+    expect(() => call('filterFile', 'a.mtrc', null)).toThrow('filter: the options must be a plain object, not null')
   })
 
   test('merge takes no null for its options', () => {
@@ -77,16 +88,34 @@ describe('arguments of callers without types', () => {
     expect(() => taken.data({ omitted: 5 } as never)).toThrow('omitted must be an array of strings, not 5')
   })
 
+  test('an exported profile needs a known format, and a measured trace a name', async () => {
+    const sink = heapflow.profile()
+    sink.end()
+    const formats = 'pprof, collapsed, speedscope, dhat, massif or chrome'
+    for (const [value, shown] of [['toString', '"toString"'] as const, [5n, '5n'] as const])
+      await expect(call('exportProfile', await sink.result, value)).rejects.toThrow(
+        new RangeError(`exportProfile: to must be ${formats}, not ${shown}`),
+      )
+    expect(() => call('measure', [])).toThrow('measure: the name must be a text, not undefined')
+  })
+
   test('what is made of a profile or a report needs the result, and not its promise', async () => {
     const [taken, reported] = [heapflow.profile(), heapflow.report()]
     for (const sink of [taken, reported]) sink.end()
-    const hint = (kind: string) =>
-      new RegExp(`: a ${kind} is needed, the awaited result of ${kind}\\(\\), not .*Promise`)
+    const hint = (sink: string) => new RegExp(`: the awaited result of ${sink}\\(\\) is needed, not .*Promise`)
     const profile = await taken.result
     await expect(call('exportProfile', taken.result, 'pprof')).rejects.toThrow(hint('profile'))
     expect(() => call('compareProfiles', taken.result, profile)).toThrow(hint('profile'))
     expect(() => call('compareProfiles', profile, taken.result)).toThrow(hint('profile'))
     expect(() => call('exportReport', reported.result)).toThrow(hint('report'))
+    const groups = heapflow.parseBudgets({ budgets: [{ max: { peak: '1M' } }] })
+    const [measured, learned] = [heapflow.measure(groups, 'a'), heapflow.lifetimes()]
+    for (const sink of [measured, learned]) sink.end()
+    const one = await measured.result
+    expect(() => call('check', [measured.result], [], groups)).toThrow(hint('measure'))
+    expect(() => call('check', [one], [measured.result], groups)).toThrow(hint('measure'))
+    expect(() => call('check', one, [], groups)).toThrow('check: an array of results is needed, not an object')
+    expect(() => call('lifetimeModel', learned.result)).toThrow(hint('lifetimes'))
   })
 
   test('codecs check the options at once that only programs have', () => {

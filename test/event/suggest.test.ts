@@ -50,7 +50,7 @@ describe('options', () => {
   })
 
   test('that are no object are a TypeError', () => {
-    expect(check('mtrc')).toThrow(/^decode: the options must be an object, not "mtrc"$/)
+    expect(check('mtrc')).toThrow(/^decode: the options must be a plain object, not "mtrc"$/)
     expect(check(null)).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' }))
   })
 })

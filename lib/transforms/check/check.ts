@@ -1,4 +1,6 @@
-import { checkOptions, wholeNumber } from '../../event/options.js'
+import { wrongType } from '../../event/error.js'
+import { showValue } from '../../event/message-text.js'
+import { checkOptions, needResult, wholeNumber } from '../../event/options.js'
 import { OwnFrames } from '../../names/own-frames.js'
 import { TEMPORARY_BY, type BudgetFigure, type TemporaryDefinition } from '../option-values.js'
 import { checkGroups, PERCENT, type Budget, type BudgetGroup } from './budgets.js'
@@ -80,6 +82,10 @@ export function check(
 ): CheckResult {
   checkGroups(groups, 'check')
   checkOptions(options, { sites: wholeNumber(), own: true }, 'check')
+  for (const list of [runs, baseline]) {
+    if (!Array.isArray(list)) throw wrongType(`check: an array of results is needed, not ${showValue(list)}`)
+    for (const one of list) needResult(one, 'measure', 'whole', 'check')
+  }
   if (runs.length === 0) throw new RangeError('check: there are no runs')
   const growing = groups.flatMap((group) => group.budgets).find(({ rule }) => rule === 'grow')
   if (growing !== undefined && baseline.length === 0)

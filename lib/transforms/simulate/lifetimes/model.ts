@@ -1,4 +1,5 @@
 import { limit } from '../../../event/error.js'
+import { needResult } from '../../../event/options.js'
 import { NumberedTexts } from '../../../text/numbered-texts.js'
 import type { Site } from '../../statistics/result.js'
 import { LARGEST_SIZE } from './kinds.js'
@@ -137,7 +138,9 @@ class ModelWriter {
  * functions and files.
  * @throws TraceError (ERR_TRACE_LIMIT) for more names, frames or sites than can be read
  */
-export function lifetimeModel({ threshold, frames, kinds, training }: LifetimePredictor): LifetimeModel {
+export function lifetimeModel(learned: LifetimePredictor): LifetimeModel {
+  needResult(learned, 'lifetimes', 'training', 'lifetimeModel')
+  const { threshold, frames, kinds, training } = learned
   const writer = new ModelWriter()
   const sites = kinds.map(({ site }) => writer.site(site))
   const { shortSites, hasSites, isLimited } = training
