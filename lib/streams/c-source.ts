@@ -17,6 +17,7 @@ import type { ByteStream } from './types.js'
  */
 export function cSource(options: CSourceOptions = {}): ByteStream<'events'> {
   checkEncodeOptions(info, options, 'cSource()')
-  const load = async () => new (await import('../exports/c-source/encode.js')).CSourceEncoder(options)
+  const own = { ...options }
+  const load = async () => new (await import('../exports/c-source/encode.js')).CSourceEncoder(own)
   return encoderStream(load, { name: 'cSource()' })
 }

@@ -37,11 +37,12 @@ export function decodeAny(options: DecodeAnyOptions): Duplex
 export function decodeAny(options: DecodeAnyOptions = {}): Duplex {
   checkOptions(options, OPTIONS, 'decodeAny')
   const name = 'decodeAny()'
-  const { through, recycle = false } = options
+  const own = { ...options }
+  const { through, recycle = false } = own
   const all: Duplex = byteStream(name, (source, stream) => {
     const counter = eventCounter(stream, through?.countsInfos)
     const last: Stage<EventBatch, object> = through === undefined ? counter : chain(counter, through, { recycle })
-    return decodeBytes(source, options, stream, last)
+    return decodeBytes(source, own, stream, last)
   })
   // With a stage inside, the results may be anything.
   return through === undefined ? givesEvents(all, name) : all

@@ -48,8 +48,9 @@ export function filterFile(
   const { signal, folder, ...decoding } = reading
   // Invalid options are errors of this call.
   let filter = new Filter(options, [])
-  const hasTwoPasses = needsSurvey(options)
-  const first = hasTwoPasses ? new FateSurvey(options) : undefined
+  const criteria = { ...options }
+  const hasTwoPasses = needsSurvey(criteria)
+  const first = hasTwoPasses ? new FateSurvey(criteria) : undefined
   const passes = new TwoPasses(path, folder)
   let input: Readable | undefined
   let trace: OpenTrace | undefined
@@ -81,13 +82,13 @@ export function filterFile(
   const run = async function* (): AsyncGenerator<EventBatch> {
     if (first !== undefined) {
       await passes.prepare()
-      filter = new Filter(options, await survey(first))
+      filter = new Filter(criteria, await survey(first))
     }
-    const needed = neededEvents(options)
+    const needed = neededEvents(criteria)
     // A compact trace with checkpoints is read from the nearest one.
     const part = needed && (await import('./io/compact-file.js')).compactPart(path, needed.first, warn)
     if (part !== undefined && needed !== undefined) {
-      filter = new Filter(options, undefined, part.before)
+      filter = new Filter(criteria, undefined, part.before)
       yield* runStage(filter, eventsUntil(part, needed.end), warn)
       return
     }

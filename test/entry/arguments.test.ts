@@ -167,6 +167,13 @@ describe('options that are changed after the call', () => {
     ],
     ['sort', (options) => heapflow.compose(sort(options), heapflow.ndjson.encode()), { by: 'time' }, { by: 'thread' }],
     [
+      'decodeAny',
+      (options) => heapflow.compose(heapflow.ndjson.encode(), heapflow.decodeAny(options), heapflow.ndjson.encode()),
+      {},
+      { onFormat: 5 },
+    ],
+    ['cSource', heapflow.cSource, {}, { strict: true }],
+    [
       'gzip',
       (options) => heapflow.compose(heapflow.ndjson.encode(), heapflow.gzip(options)),
       { level: 1 },

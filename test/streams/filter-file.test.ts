@@ -79,6 +79,14 @@ describe('filterFile', () => {
     expect(openIn(folder)).toEqual([])
   })
 
+  test('criteria that are changed after the call change nothing', async () => {
+    const path = file()
+    const criteria = { leaked: true, kind: 'alloc' as const }
+    const reading = read(path, criteria)
+    criteria.leaked = false
+    expect(await reading).toEqual(await read(path, { leaked: true, kind: 'alloc' }))
+  })
+
   test('closes everything when it is destroyed, in whatever state', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const path = file()
