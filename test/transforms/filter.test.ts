@@ -217,6 +217,7 @@ describe('Filter', () => {
     [{ heap: 2n ** 64n }, 'not an integer of 64 bits'],
     [{ cpu: 2 ** 31 }, 'not an integer of 32 bits'],
     [{ size: { from: 2n, to: 1n } }, 'an empty range: 2..1'],
+    [{ events: { from: 0n, to: 0n } }, 'no event has the number 0'],
   ])('refuses %o', (options, message) => expect(() => new Filter(options)).toThrow(message))
 
   describe('batches', () => {
