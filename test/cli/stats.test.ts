@@ -462,7 +462,7 @@ describe('the report', () => {
       'a\\x1b[2J < b\\x9b1m\\u202e < c < d < e < f < ...',
       'CPUs',
       'Processes',
-      'Top threads by events (5 in all)',
+      'Top threads by events (3 in all)',
       'Timeline of live bytes, time in units of time',
     ])
       expect(text).toContain(part)

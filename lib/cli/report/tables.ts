@@ -1,5 +1,6 @@
 import type { Overhead, SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
+import { actingThreads } from '../../transforms/statistics/thread-table.js'
 import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
 import { grouped, share, tableLines } from './columns.js'
@@ -137,11 +138,12 @@ export function sizeTable(
 
 /** The activity of threads, and the fate of the blocks that they allocated. */
 export function threadTable(
-  { threads: all, events, identified }: Statistics,
+  { threads, events, identified }: Statistics,
   top: number,
   temporaryBy: TemporaryDefinition,
   columns: number,
 ): string[] {
+  const all = actingThreads(threads)
   if (all.length === 0 || top === 0) return []
   const [threadHeads, threadCells] = threadColumns(all)
   return tableLines(
