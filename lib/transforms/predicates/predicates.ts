@@ -62,7 +62,10 @@ function toU64(value: bigint | number): bigint {
   return BigInt.asUintN(64, big)
 }
 
-/** The event's number in the stream, from 1, is in one of some ranges. @throws RangeError as `rangeWords`, and for 0 alone */
+/**
+ * The event's number in the stream, from 1, is in one of some ranges.
+ * @throws RangeError as `rangeWords`, and for a range of 0 alone
+ */
 export function isNumbered(ranges: readonly Range[]): Predicate {
   const bounds = Float64Array.from(rangeWords(ranges), Number)
   if (bounds[1] === 0) throw new RangeError('no event has the number 0: the first one has 1')
