@@ -6,30 +6,7 @@ import { CUT, MAX_LINE, MORE_LINES, NO_LINES, TOO_LONG } from '../lib/kernel/lay
 import { MAX_STRINGS } from '../lib/kernel/layouts/strings'
 import * as Column from './shared/columns'
 import * as Event from './shared/event'
-import {
-  AT,
-  BANG,
-  BRACKET,
-  forgetPlaces,
-  GREATER,
-  HEX,
-  KNOWN,
-  LESS,
-  MINUS,
-  NO_PLACE,
-  NOT_A_PLACE,
-  operationAfterPlace,
-  operationOfPair,
-  PLACE_FIELDS,
-  PLACE_FUNCTION,
-  PLACE_MODULE,
-  PLACE_SET,
-  PLACE_SITE,
-  placeOf,
-  PLUS,
-  pointer,
-  SPACE,
-} from './glibc-mtrace/places'
+import * as Places from './glibc-mtrace/places'
 import { findLf, LF } from './shared/lines'
 import { hex } from './shared/numbers'
 import { clearStrings, intern, stringsFull } from './shared/strings'
@@ -73,8 +50,8 @@ export let isHalf: bool = false
 // @ts-ignore: decorator
 @inline
 function size(p: usize, to: usize): usize {
-  if (load<u8>(p) != SPACE) return 0
-  if (<u32>load<u16>(p + 1) == HEX) return hex(p + 3, to)
+  if (load<u8>(p) != Places.SPACE) return 0
+  if (<u32>load<u16>(p + 1) == Places.HEX) return hex(p + 3, to)
   if (load<u8>(p + 1) != 0x30) return 0
   store<u64>(to, 0)
   return p + 2
@@ -88,7 +65,7 @@ function size(p: usize, to: usize): usize {
  * @returns the number of events read
  */
 export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: bool, takesHalf: bool): u32 {
-  forgetPlaces()
+  Places.forgetPlaces()
   clearStrings()
   let i: u32 = 0
   let read: u32 = 0
@@ -102,15 +79,15 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
     start = p
     const wide = (<usize>i) << 3
-    let place: u32 = NO_PLACE
+    let place: u32 = Places.NO_PLACE
     let set: u32 = 0
     let q = p
     let word = <u32>load<u16>(p)
-    if (word == AT || load<u8>(p) == BRACKET) {
-      q = operationAfterPlace(p)
+    if (word == Places.AT || load<u8>(p) == Places.BRACKET) {
+      q = Places.operationAfterPlace(p)
       if (q != 0) {
-        place = placeOf(p, q - 1)
-        if (load<u32>(PLACE_SET + ((<usize>place) << 2)) == NOT_A_PLACE) q = 0
+        place = Places.placeOf(p, q - 1)
+        if (load<u32>(Places.PLACE_SET + ((<usize>place) << 2)) == Places.NOT_A_PLACE) q = 0
         else word = <u32>load<u16>(q)
       }
     }
@@ -118,23 +95,23 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
     // The end of the second line of a realloc.
     let pair: usize = 0
     if (q != 0) {
-      if (word == PLUS || word == GREATER) {
-        next = pointer(q + 2, Column.ADDRESS + wide)
+      if (word == Places.PLUS || word == Places.GREATER) {
+        next = Places.pointer(q + 2, Column.ADDRESS + wide)
         if (next != 0) next = size(next, Column.SIZE + wide)
         set = Event.HAS_ADDRESS | Event.HAS_SIZE
-        if (word == PLUS) {
+        if (word == Places.PLUS) {
           store<u8>(Column.KIND + i, Event.KIND_ALLOC)
         } else {
           store<u8>(Column.KIND + i, Event.KIND_REALLOC)
           store<u8>(Column.OUTCOME + i, Event.OUTCOME_ALLOCATED)
           set |= Event.HAS_OUTCOME
         }
-      } else if (word == MINUS) {
-        next = pointer(q + 2, Column.ADDRESS + wide)
+      } else if (word == Places.MINUS) {
+        next = Places.pointer(q + 2, Column.ADDRESS + wide)
         store<u8>(Column.KIND + i, Event.KIND_FREE)
         set = Event.HAS_ADDRESS
-      } else if (word == LESS) {
-        next = pointer(q + 2, Column.OLD_ADDRESS + wide)
+      } else if (word == Places.LESS) {
+        next = Places.pointer(q + 2, Column.OLD_ADDRESS + wide)
         store<u8>(Column.KIND + i, Event.KIND_REALLOC)
         set = Event.HAS_OLD_ADDRESS
         if (next != 0 && load<u8>(next) == LF) {
@@ -150,9 +127,9 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
             }
           }
           let last: usize = 0
-          const operation = second < end ? operationOfPair(start, q - start, place, second) : 0
+          const operation = second < end ? Places.operationOfPair(start, q - start, place, second) : 0
           if (operation != 0) {
-            last = pointer(operation + 2, Column.ADDRESS + wide)
+            last = Places.pointer(operation + 2, Column.ADDRESS + wide)
             if (last != 0) last = size(last, Column.SIZE + wide)
           }
           if (last == 0 && isCut && second < end && findLf(second) + 1 == end) {
@@ -168,8 +145,8 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
             set |= Event.HAS_OUTCOME
           }
         }
-      } else if (word == BANG) {
-        next = pointer(q + 2, Column.OLD_ADDRESS + wide)
+      } else if (word == Places.BANG) {
+        next = Places.pointer(q + 2, Column.OLD_ADDRESS + wide)
         if (next != 0) next = size(next, Column.SIZE + wide)
         store<u8>(Column.KIND + i, Event.KIND_REALLOC)
         store<u64>(Column.ADDRESS + wide, 0)
@@ -198,15 +175,17 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
         break
       }
       if (pair != 0) next = pair
-      if (place != NO_PLACE) {
+      if (place != Places.NO_PLACE) {
         const at = (<usize>place) << 2
-        const told = load<u32>(PLACE_SET + at) & ~KNOWN
+        const told = load<u32>(Places.PLACE_SET + at) & ~Places.KNOWN
         if ((told & Event.HAS_CALL_SITE) != 0)
-          store<u64>(Column.CALL_SITE + wide, load<u64>(PLACE_SITE + ((<usize>place) << 3)))
-        if ((told & Event.HAS_MODULE) != 0) store<u32>(Column.MODULE + ((<usize>i) << 2), load<u32>(PLACE_MODULE + at))
+          store<u64>(Column.CALL_SITE + wide, load<u64>(Places.PLACE_SITE + ((<usize>place) << 3)))
+        if ((told & Event.HAS_MODULE) != 0)
+          store<u32>(Column.MODULE + ((<usize>i) << 2), load<u32>(Places.PLACE_MODULE + at))
         if ((told & Event.HAS_FUNCTION) != 0)
-          store<u32>(Column.FUNCTION + ((<usize>i) << 2), load<u32>(PLACE_FUNCTION + at))
-        if ((told & Event.HAS_FIELDS) != 0) store<u32>(Column.FIELDS + ((<usize>i) << 2), load<u32>(PLACE_FIELDS + at))
+          store<u32>(Column.FUNCTION + ((<usize>i) << 2), load<u32>(Places.PLACE_FUNCTION + at))
+        if ((told & Event.HAS_FIELDS) != 0)
+          store<u32>(Column.FIELDS + ((<usize>i) << 2), load<u32>(Places.PLACE_FIELDS + at))
         set |= told
       }
     }

@@ -3,52 +3,8 @@
  * live blocks in them. The reader builds the lists again, so that no payload can make a heap with endless lists.
  */
 
-import {
-  arenaAt,
-  arenaCount,
-  COUNTED,
-  HINT,
-  IDLE,
-  LAST_CHUNK,
-  LIMIT,
-  MAIN_ARENA,
-  newRecord,
-  NEXT_IDLE,
-  NEXT_SHARED,
-  numberOf,
-  OLDER,
-  REGION,
-  THREADS,
-  topOf,
-} from '../allocators/ptmalloc/arenas'
-import {
-  AFTER,
-  BEFORE,
-  BINNED,
-  bytesOf,
-  CACHED,
-  endOfRecords,
-  FAST,
-  FOREIGN,
-  HAS_STACK,
-  IS_BLOCK,
-  isLive,
-  link,
-  linkAt,
-  LIVE,
-  MAPPED,
-  placeOf,
-  RECORD,
-  records,
-  reserveChunks,
-  setLink,
-  setLive,
-  setState,
-  STACK,
-  stateOf,
-  TOP,
-  USED,
-} from '../allocators/ptmalloc/chunks'
+import * as Arenas from '../allocators/ptmalloc/arenas'
+import * as Chunks from '../allocators/ptmalloc/chunks'
 import { newChunk } from '../allocators/ptmalloc/heap-chunks'
 import { addGap, gapCount, lengthOf as gapLength, LOWEST, OPEN, startOf as gapStart } from '../allocators/ptmalloc/gaps'
 import { beginLog } from '../allocators/ptmalloc/log'
@@ -126,13 +82,14 @@ export function beginHeap(): bool {
   lastBytes = 0
   lastTag = 0
   if (!isEncoding) return true
-  for (let i = endOfRecords() / RECORD; i > 0; i--) if (!addWord(owners, 0) || !addWord(orders, 0)) return false
+  for (let i = Chunks.endOfRecords() / Chunks.RECORD; i > 0; i--)
+    if (!addWord(owners, 0) || !addWord(orders, 0)) return false
   for (let n: u32 = 1; n < blockEnd(); n++) {
     const block = blockAt(n)
     if (block.made == 0) continue
     const chunk = block.handle
     const hasChunk = isChunk(chunk) && ownerOf(chunk) == 0 && addressOf(chunk) != 0 && isBlockAt(n, addressOf(chunk))
-    if (hasChunk) store<u32>(owners.at + ((<usize>(chunk / RECORD)) << 2), n)
+    if (hasChunk) store<u32>(owners.at + ((<usize>(chunk / Chunks.RECORD)) << 2), n)
     else if (!leaveBlock(n)) return false
   }
   return true
@@ -147,12 +104,12 @@ export function endHeap(): void {
 }
 
 function ownerOf(chunk: u32): u32 {
-  return wordAt(owners, chunk / RECORD)
+  return wordAt(owners, chunk / Chunks.RECORD)
 }
 
 /** The place of a chunk in the order, plus 1, for the encoder. */
 export function orderOf(chunk: u32): u32 {
-  return chunk < endOfRecords() ? wordAt(orders, chunk / RECORD) : 0
+  return chunk < Chunks.endOfRecords() ? wordAt(orders, chunk / Chunks.RECORD) : 0
 }
 
 /** The use of the chunk at a place in the order. */
@@ -162,14 +119,14 @@ export function tagAt(i: u32): u32 {
 
 /** Codes arenas, regions, chunks, mappings and gaps. @returns false if the payload is damaged or memory is exhausted */
 export function codeHeap(): bool {
-  const count = keptNumber(arenaCount(), ARENAS, 0)
+  const count = keptNumber(Arenas.arenaCount(), ARENAS, 0)
   if (count == 0 || count > MOST_ARENAS) return false
   for (let n: u32 = 0; n < <u32>count; n++) {
-    if (!isEncoding && n > 0 && newRecord() == 0) return false
-    if (!codeArena(arenaAt(n))) return false
+    if (!isEncoding && n > 0 && Arenas.newRecord() == 0) return false
+    if (!codeArena(Arenas.arenaAt(n))) return false
     if (!isEncoding) beginLog()
   }
-  for (let n: u32 = 0; n < <u32>count; n++) if (!codeLink(arenaAt(n) + OLDER, <u32>count)) return false
+  for (let n: u32 = 0; n < <u32>count; n++) if (!codeLink(Arenas.arenaAt(n) + Arenas.OLDER, <u32>count)) return false
   return codeShared(<u32>count) && codeOthers() && codeArea()
 }
 
@@ -183,24 +140,29 @@ function codeWord(at: usize, context: u32, most: u64): bool {
 /** Codes the arena to which a word refers, or none. */
 function codeLink(at: usize, count: u32): bool {
   const arena = isEncoding ? <usize>load<u32>(at) : 0
-  const n = keptNumber(arena == 0 ? 0 : numberOf(arena) + 1, ARENA, 1)
+  const n = keptNumber(arena == 0 ? 0 : Arenas.numberOf(arena) + 1, ARENA, 1)
   if (n > count) return false
-  store<u32>(at, n == 0 ? 0 : <u32>arenaAt(<u32>n - 1))
+  store<u32>(at, n == 0 ? 0 : <u32>Arenas.arenaAt(<u32>n - 1))
   return true
 }
 
 /** Codes the idle arenas, and the arena to share next. */
 function codeShared(count: u32): bool {
-  if (!codeWord(COUNTED, 2, 1 << 20) || !codeWord(LIMIT, 3, 1 << 20) || !codeLink(NEXT_SHARED, count)) return false
-  if (load<u32>(NEXT_SHARED) == 0) return false
-  store<u64>(HINT, keptNumber(load<u64>(HINT), ARENA, 4))
-  let at: usize = IDLE
+  if (
+    !codeWord(Arenas.COUNTED, 2, 1 << 20) ||
+    !codeWord(Arenas.LIMIT, 3, 1 << 20) ||
+    !codeLink(Arenas.NEXT_SHARED, count)
+  )
+    return false
+  if (load<u32>(Arenas.NEXT_SHARED) == 0) return false
+  store<u64>(Arenas.HINT, keptNumber(load<u64>(Arenas.HINT), ARENA, 4))
+  let at: usize = Arenas.IDLE
   // Each arena is in the list only once, so the list ends.
   for (let i: u32 = 0; i <= count; i++) {
     if (!codeLink(at, count)) return false
     const arena = <usize>load<u32>(at)
     if (arena == 0) return true
-    at = arena + NEXT_IDLE
+    at = arena + Arenas.NEXT_IDLE
     if (isEncoding) continue
     if (load<u32>(at) != 0) return false
     // This holds until the next arena is known.
@@ -210,15 +172,15 @@ function codeShared(count: u32): bool {
 }
 
 function codeArena(arena: usize): bool {
-  if (!codeWord(arena + THREADS, 5, 1 << 20)) return false
-  if (arena == MAIN_ARENA) {
+  if (!codeWord(arena + Arenas.THREADS, 5, 1 << 20)) return false
+  if (arena == Arenas.MAIN_ARENA) {
     const base = keptNumber(baseOf(MAIN), BASE, 0)
     setBase(MAIN, base)
-    return codeChunks(arena, MAIN, isEncoding ? topOf(arena) : 0, true)
+    return codeChunks(arena, MAIN, isEncoding ? Arenas.topOf(arena) : 0, true)
   }
   let count: u32 = 0
   if (isEncoding) {
-    for (let r = load<u32>(arena, REGION); r != 0 && count < MOST_REGIONS; r = earlierOf(r)) {
+    for (let r = load<u32>(arena, Arenas.REGION); r != 0 && count < MOST_REGIONS; r = earlierOf(r)) {
       if (count > 0 && fenceOf(r) == 0) continue
       store<u32>(CHAIN + ((<usize>count) << 2), r)
       count++
@@ -233,12 +195,12 @@ function codeArena(arena: usize): bool {
     const base = keptNumber(isEncoding ? baseOf(r) : 0, BASE, 1)
     const length = keptNumber(isEncoding ? lengthOf(r) : 0, LENGTH, 0)
     if (length > MOST_BYTES) return false
-    const region = isEncoding ? r : newRegion(numberOf(arena), length, before, base)
+    const region = isEncoding ? r : newRegion(Arenas.numberOf(arena), length, before, base)
     if (region == 0) return false
     const isLast = count == 0
-    const end = isEncoding ? (isLast ? topOf(arena) : fenceOf(r)) : 0
+    const end = isEncoding ? (isLast ? Arenas.topOf(arena) : fenceOf(r)) : 0
     if (!codeChunks(arena, region, end, isLast)) return false
-    if (!isEncoding && isLast) store<u32>(arena + REGION, region)
+    if (!isEncoding && isLast) store<u32>(arena + Arenas.REGION, region)
     before = region
   }
   return true
@@ -249,31 +211,32 @@ function codeChunks(arena: usize, region: u32, end: u32, isLast: bool): bool {
   let chunk: u32 = 0
   let count: u64 = 0
   if (end != 0) {
-    for (chunk = end, count = 1; link(chunk, BEFORE) != 0; count++) chunk = link(chunk, BEFORE)
+    for (chunk = end, count = 1; Chunks.link(chunk, Chunks.BEFORE) != 0; count++)
+      chunk = Chunks.link(chunk, Chunks.BEFORE)
   }
   count = keptNumber(count, CHUNKS, 0)
   if (count == 0) return region == MAIN
   let offset = keptNumber(isEncoding ? offsetOf(chunk) : 0, FIRST, region == MAIN ? 0 : 1)
   let before: u32 = 0
   for (let left = count; left > 0; left--) {
-    const bytes = keptNumber(isEncoding ? bytesOf(chunk) : 0, BYTES, ((<u32>lastBytes) << 3) | lastTag)
+    const bytes = keptNumber(isEncoding ? Chunks.bytesOf(chunk) : 0, BYTES, ((<u32>lastBytes) << 3) | lastTag)
     if (bytes == 0 || bytes > MOST_BYTES || offset > MOST_BYTES) return false
     if (!isEncoding) {
       beginLog()
-      if (!reserveChunks()) return false
-      chunk = newChunk(startOfRegion(region) + offset, bytes, USED, numberOf(arena))
-      setLink(chunk, BEFORE, before)
-      if (before != 0) setLink(before, AFTER, chunk)
+      if (!Chunks.reserveChunks()) return false
+      chunk = newChunk(startOfRegion(region) + offset, bytes, Chunks.USED, Arenas.numberOf(arena))
+      Chunks.setLink(chunk, Chunks.BEFORE, before)
+      if (before != 0) Chunks.setLink(before, Chunks.AFTER, chunk)
     }
     if (!codeTag(chunk, left == 1 && isLast ? LAST_ONE : 0)) return false
     offset += bytes
     before = chunk
-    if (isEncoding) chunk = link(chunk, AFTER)
+    if (isEncoding) chunk = Chunks.link(chunk, Chunks.AFTER)
   }
   if (isEncoding) return true
   if (isLast) {
-    setState(before, TOP)
-    store<u32>(arena + LAST_CHUNK, before)
+    Chunks.setState(before, Chunks.TOP)
+    store<u32>(arena + Arenas.LAST_CHUNK, before)
     if (region != MAIN && lengthOf(region) < offset) setLength(region, offset)
   } else setFence(region, before)
   return true
@@ -281,7 +244,7 @@ function codeChunks(arena: usize, region: u32, end: u32, isLast: bool): bool {
 
 /** Codes the use of a chunk, and its block. @param known the use if it is known, otherwise 0 */
 function codeTag(chunk: u32, known: u32): bool {
-  const bytes = bytesOf(chunk)
+  const bytes = Chunks.bytesOf(chunk)
   let tag: u32 = known
   if (known == 0) {
     tag = <u32>keptNumber(isEncoding ? useOf(chunk) : 0, TAG, ((<u32>bytes) << 3) | lastTag)
@@ -290,54 +253,56 @@ function codeTag(chunk: u32, known: u32): bool {
   if (!countThing() || !addWord(chunks, chunk) || !addWord(tags, tag)) return false
   lastTag = tag
   lastBytes = bytes
-  if (isEncoding) store<u32>(orders.at + ((<usize>(chunk / RECORD)) << 2), chunks.count)
+  if (isEncoding) store<u32>(orders.at + ((<usize>(chunk / Chunks.RECORD)) << 2), chunks.count)
   if (tag >= IN_CACHE && tag <= IN_BIN && bytes < least) return false
   if (tag == BLOCK_WITH_STACK) {
-    const stack = keptNumber(isEncoding ? load<u64>(linkAt(chunk, STACK)) : 0, STACK_AT, 0)
-    if (!isEncoding) store<u64>(linkAt(chunk, STACK), stack)
+    const stack = keptNumber(isEncoding ? load<u64>(Chunks.linkAt(chunk, Chunks.STACK)) : 0, STACK_AT, 0)
+    if (!isEncoding) store<u64>(Chunks.linkAt(chunk, Chunks.STACK), stack)
   }
   const isBlock = tag == BLOCK || tag == BLOCK_WITH_STACK
-  if (!isEncoding && (isBlock || tag == OWN)) setLive(chunk, tag == BLOCK_WITH_STACK ? HAS_STACK : IS_BLOCK)
+  if (!isEncoding && (isBlock || tag == OWN))
+    Chunks.setLive(chunk, tag == BLOCK_WITH_STACK ? Chunks.HAS_STACK : Chunks.IS_BLOCK)
   return !isBlock || codeBlock(isEncoding ? ownerOf(chunk) : 0, addressOf(chunk), <u32>bytes + 1, chunk)
 }
 
 function useOf(chunk: u32): u32 {
-  if (isLive(chunk)) {
+  if (Chunks.isLive(chunk)) {
     if (ownerOf(chunk) == 0) return OWN
-    return load<u8>(records + chunk, LIVE) == HAS_STACK ? BLOCK_WITH_STACK : BLOCK
+    return load<u8>(Chunks.records + chunk, Chunks.LIVE) == Chunks.HAS_STACK ? BLOCK_WITH_STACK : BLOCK
   }
-  const state = stateOf(chunk)
-  return state == CACHED ? IN_CACHE : state == FAST ? IN_FAST : state == BINNED ? IN_BIN : DEAD
+  const state = Chunks.stateOf(chunk)
+  return state == Chunks.CACHED ? IN_CACHE : state == Chunks.FAST ? IN_FAST : state == Chunks.BINNED ? IN_BIN : DEAD
 }
 
 /** Codes the chunks that are in no region: mappings, and chunks of which only the block is known. */
 function codeOthers(): bool {
-  return codeSort(MAPPED) && codeSort(FOREIGN)
+  return codeSort(Chunks.MAPPED) && codeSort(Chunks.FOREIGN)
 }
 
 function codeSort(state: u8): bool {
   let count: u64 = 0
-  const end = isEncoding ? endOfRecords() : 0
-  for (let chunk: u32 = RECORD; chunk < end; chunk += RECORD) if (stateOf(chunk) == state && isLive(chunk)) count++
+  const end = isEncoding ? Chunks.endOfRecords() : 0
+  for (let chunk: u32 = Chunks.RECORD; chunk < end; chunk += Chunks.RECORD)
+    if (Chunks.stateOf(chunk) == state && Chunks.isLive(chunk)) count++
   count = keptNumber(count, CHUNKS, state)
-  if (state == MAPPED && count > 65_536) return false
+  if (state == Chunks.MAPPED && count > 65_536) return false
   let last: u64 = 0
   let chunk: u32 = 0
   for (; count > 0; count--) {
     if (isEncoding)
-      do chunk += RECORD
-      while (stateOf(chunk) != state || !isLive(chunk))
+      do chunk += Chunks.RECORD
+      while (Chunks.stateOf(chunk) != state || !Chunks.isLive(chunk))
     // The address of a mapping may be unknown.
-    const isKnown = state == FOREIGN || keptNumber(isEncoding && isPlaced(chunk) ? 1 : 0, PLACE, 9) != 0
-    if (isKnown) last = keptNear(isEncoding ? placeOf(chunk) : 0, last, PLACE, state)
-    const bytes = keptNumber(isEncoding ? bytesOf(chunk) : 0, BYTES, state)
-    const lead = state == MAPPED ? keptNumber(isEncoding ? leadOf(chunk) : 0, LEAD, 0) : 0
+    const isKnown = state == Chunks.FOREIGN || keptNumber(isEncoding && isPlaced(chunk) ? 1 : 0, PLACE, 9) != 0
+    if (isKnown) last = keptNear(isEncoding ? Chunks.placeOf(chunk) : 0, last, PLACE, state)
+    const bytes = keptNumber(isEncoding ? Chunks.bytesOf(chunk) : 0, BYTES, state)
+    const lead = state == Chunks.MAPPED ? keptNumber(isEncoding ? leadOf(chunk) : 0, LEAD, 0) : 0
     if (bytes > MOST_BYTES || lead > MOST_LEAD) return false
     if (!isEncoding) {
       beginLog()
-      if (!reserveChunks()) return false
+      if (!Chunks.reserveChunks()) return false
       const place = isKnown ? last : unknownPlace()
-      chunk = state == MAPPED ? addMapping(place, bytes, <u32>lead) : newChunk(place, bytes, FOREIGN, 0)
+      chunk = state == Chunks.MAPPED ? addMapping(place, bytes, <u32>lead) : newChunk(place, bytes, Chunks.FOREIGN, 0)
     }
     if (!codeTag(chunk, 0)) return false
     const tag = tagAt(chunks.count - 1)

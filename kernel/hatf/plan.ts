@@ -7,35 +7,8 @@
  */
 
 import * as Layout from '../../lib/kernel/layouts/hatf'
-import {
-  dataStart,
-  GIVEN_HEAP,
-  GIVEN_THREAD,
-  GIVEN_TIME,
-  R_ADDRESS,
-  R_DATA_END,
-  R_GIVEN,
-  R_HEAP,
-  R_OLD_ADDRESS,
-  R_SIZE,
-  R_TAG,
-  R_THREAD,
-  R_TIME,
-  recordAt,
-} from './records'
-import {
-  BASES,
-  COUNTING,
-  EXPECTED,
-  interpretationOf,
-  measure,
-  setInterpretation,
-  setWidth,
-  STRATEGIES,
-  TOUCHED,
-  WAITING,
-  widthOf,
-} from './state'
+import * as Records from './records'
+import * as State from './state'
 
 /** By record, the fields with planned metadata, as bits by field code. */
 export const PLANNED: usize = memory.data(2064)
@@ -76,7 +49,7 @@ export function planEntry(f: u32, r: u32, interpretation: u32, width: u32, base:
 // @ts-ignore: decorator
 @inline
 export function strategyOf(f: u32): u32 {
-  return load<u8>(STRATEGIES + f)
+  return load<u8>(State.STRATEGIES + f)
 }
 
 /** Sets the expected values of all fields at the start of a stream. */
@@ -89,38 +62,44 @@ function watch(f: u32): void {
   if (f == Layout.F_ATTRIBUTES) return
   const strategy = strategyOf(f)
   const wide = (<usize>(f == Layout.F_HEAP ? 5 : f)) << 3
-  const isLaidOut = f <= Layout.F_ADDRESS || ((load<u32>(TOUCHED) >> f) & 1) != 0
+  const isLaidOut = f <= Layout.F_ADDRESS || ((load<u32>(State.TOUCHED) >> f) & 1) != 0
   let expected: u64 = 0
   let counting: u64 = 0
   if (strategy != Layout.CHOICE) {
-    const width = widthOf(f)
-    const isSingle = strategy == Layout.SINGLE && isLaidOut && width == 0 && interpretationOf(f) == Layout.DEFAULT
-    if (isSingle) expected = load<u64>(BASES + ((<usize>f) << 3))
+    const width = State.widthOf(f)
+    const isSingle = strategy == Layout.SINGLE && isLaidOut && width == 0 && State.interpretationOf(f) == Layout.DEFAULT
+    if (isSingle) expected = load<u64>(State.BASES + ((<usize>f) << 3))
     counting = isSingle || width == 0 ? <u64>-1 : width == 8 ? 0 : (<u64>-1) << (width << 3)
     const bit =
-      f == Layout.F_THREAD ? GIVEN_THREAD : f == Layout.F_HEAP ? GIVEN_HEAP : f == Layout.F_TIME ? GIVEN_TIME : 0
-    store<u32>(WAITING, isLaidOut ? load<u32>(WAITING) & ~bit : load<u32>(WAITING) | bit)
+      f == Layout.F_THREAD
+        ? Records.GIVEN_THREAD
+        : f == Layout.F_HEAP
+          ? Records.GIVEN_HEAP
+          : f == Layout.F_TIME
+            ? Records.GIVEN_TIME
+            : 0
+    store<u32>(State.WAITING, isLaidOut ? load<u32>(State.WAITING) & ~bit : load<u32>(State.WAITING) | bit)
   }
-  store<u64>(EXPECTED + wide, expected)
-  store<u64>(COUNTING + wide, counting)
-  if (f == Layout.F_ADDRESS) store<u64>(COUNTING, counting, 32)
+  store<u64>(State.EXPECTED + wide, expected)
+  store<u64>(State.COUNTING + wide, counting)
+  if (f == Layout.F_ADDRESS) store<u64>(State.COUNTING, counting, 32)
 }
 
 /** Writes the metadata that goes before record r. @returns the position after it */
 export function writeMetadata(out: usize, r: u32): usize {
-  const at = recordAt(r)
-  const tag = <u32>load<u8>(at, R_TAG)
-  const given = <u32>load<u8>(at, R_GIVEN)
-  out = widen(out, Layout.F_SIZE, load<u64>(at, R_SIZE), false)
-  out = widen(out, Layout.F_ADDRESS, load<u64>(at, R_OLD_ADDRESS), false)
-  out = widen(out, Layout.F_ADDRESS, load<u64>(at, R_ADDRESS), false)
-  out = widen(out, Layout.F_THREAD, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
-  out = widen(out, Layout.F_HEAP, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
-  out = widen(out, Layout.F_TIME, load<u64>(at, R_TIME), (given & GIVEN_TIME) != 0)
-  const length = load<u32>(at, R_DATA_END) - dataStart(r)
+  const at = Records.recordAt(r)
+  const tag = <u32>load<u8>(at, Records.R_TAG)
+  const given = <u32>load<u8>(at, Records.R_GIVEN)
+  out = widen(out, Layout.F_SIZE, load<u64>(at, Records.R_SIZE), false)
+  out = widen(out, Layout.F_ADDRESS, load<u64>(at, Records.R_OLD_ADDRESS), false)
+  out = widen(out, Layout.F_ADDRESS, load<u64>(at, Records.R_ADDRESS), false)
+  out = widen(out, Layout.F_THREAD, load<u64>(at, Records.R_THREAD), (given & Records.GIVEN_THREAD) != 0)
+  out = widen(out, Layout.F_HEAP, load<u64>(at, Records.R_HEAP), (given & Records.GIVEN_HEAP) != 0)
+  out = widen(out, Layout.F_TIME, load<u64>(at, Records.R_TIME), (given & Records.GIVEN_TIME) != 0)
+  const length = load<u32>(at, Records.R_DATA_END) - Records.dataStart(r)
   if (length > 0 && tag != Layout.TAG_COMMENT && strategyOf(Layout.F_ATTRIBUTES) == Layout.PLAIN) {
     const width: u32 = length > 0xff ? Layout.V2 : Layout.V1
-    if (widthOf(Layout.F_ATTRIBUTES) < width) out = writeWider(out, Layout.F_ATTRIBUTES, width)
+    if (State.widthOf(Layout.F_ATTRIBUTES) < width) out = writeWider(out, Layout.F_ATTRIBUTES, width)
   }
   const planned = <u32>load<u8>(PLANNED + r)
   for (let f: u32 = 0; f < Layout.FIELD_COUNT; f++) {
@@ -128,12 +107,12 @@ export function writeMetadata(out: usize, r: u32): usize {
       out = writePlanned(out, f, r)
     } else if (strategyOf(f) == Layout.SINGLE) {
       if (f == Layout.F_THREAD && tag < Layout.TAG_COMMENT)
-        out = writeSingle(out, f, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
+        out = writeSingle(out, f, load<u64>(at, Records.R_THREAD), (given & Records.GIVEN_THREAD) != 0)
       else if (f == Layout.F_HEAP && tag < Layout.TAG_CREATE_THREAD)
-        out = writeSingle(out, f, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
+        out = writeSingle(out, f, load<u64>(at, Records.R_HEAP), (given & Records.GIVEN_HEAP) != 0)
     }
   }
-  measure()
+  State.measure()
   return out
 }
 
@@ -147,26 +126,28 @@ function leastWidth(value: u64): u32 {
 function widen(out: usize, f: u32, value: u64, isGiven: bool): usize {
   if (strategyOf(f) != Layout.PLAIN || (value == 0 && !isGiven)) return out
   const width = leastWidth(value)
-  return widthOf(f) < width ? writeWider(out, f, width) : out
+  return State.widthOf(f) < width ? writeWider(out, f, width) : out
 }
 
 function writeWider(out: usize, f: u32, width: u32): usize {
-  if (interpretationOf(f) != Layout.NONE && widthOf(f) == 0) out = writeInterpretation(out, f, Layout.NONE, 0, 0)
+  if (State.interpretationOf(f) != Layout.NONE && State.widthOf(f) == 0)
+    out = writeInterpretation(out, f, Layout.NONE, 0, 0)
   return writeWidth(out, f, width)
 }
 
 /** Metadata for a field that has had a single value so far. */
 function writeSingle(out: usize, f: u32, value: u64, isGiven: bool): usize {
-  if (((load<u32>(TOUCHED) >> f) & 1) == 0) return isGiven ? writeInterpretation(out, f, Layout.DEFAULT, value, 0) : out
+  if (((load<u32>(State.TOUCHED) >> f) & 1) == 0)
+    return isGiven ? writeInterpretation(out, f, Layout.DEFAULT, value, 0) : out
   let width = leastWidth(value)
-  if (interpretationOf(f) == Layout.DEFAULT && widthOf(f) == 0) {
-    const single = load<u64>(BASES + ((<usize>f) << 3))
+  if (State.interpretationOf(f) == Layout.DEFAULT && State.widthOf(f) == 0) {
+    const single = load<u64>(State.BASES + ((<usize>f) << 3))
     if (value == single) return out
     // The first value is likely to recur.
     width = max(width, leastWidth(single))
     out = writeInterpretation(out, f, Layout.NONE, 0, 0)
   }
-  return widthOf(f) < width ? writeWidth(out, f, width) : out
+  return State.widthOf(f) < width ? writeWidth(out, f, width) : out
 }
 
 function writePlanned(out: usize, f: u32, r: u32): usize {
@@ -187,14 +168,14 @@ function writePlanned(out: usize, f: u32, r: u32): usize {
 
 function writeWidth(out: usize, f: u32, width: u32): usize {
   store<u32>(out, Layout.TAG_METADATA | (Layout.FIELD_SIZE << 8) | (f << 16) | (width << 24))
-  setWidth(f, width)
+  State.setWidth(f, width)
   watch(f)
   return out + 4
 }
 
 function writeInterpretation(out: usize, f: u32, interpretation: u32, base: u64, stride: u64): usize {
   store<u32>(out, Layout.TAG_METADATA | (Layout.FIELD_INTERPRETATION << 8) | (f << 16) | (interpretation << 24))
-  setInterpretation(f, interpretation, base, stride)
+  State.setInterpretation(f, interpretation, base, stride)
   watch(f)
   if (interpretation == Layout.NONE) return out + 4
   store<u64>(out, bswap(base), 4)

@@ -3,22 +3,7 @@
 import * as Layout from '../../lib/kernel/layouts/hatf'
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
 import * as Event from '../shared/event'
-import {
-  GIVEN_HEAP,
-  GIVEN_THREAD,
-  GIVEN_TIME,
-  R_ADDRESS,
-  R_DATA_END,
-  R_GIVEN,
-  R_HEAP,
-  R_OLD_ADDRESS,
-  R_SIZE,
-  R_TAG,
-  R_THREAD,
-  R_TIME,
-  RECORD_BYTES,
-  recordAt,
-} from './records'
+import * as Records from './records'
 import { CARRIED } from './state'
 
 /** The number of records, ... */
@@ -87,7 +72,7 @@ export function toRecords(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, 
     const given = set & own
     const optional = given & OPTIONAL_FIELDS
     carried |= optional
-    const at = recordAt(count)
+    const at = Records.recordAt(count)
     const address: u64 = select<u64>(load<u64>(ADDRESS + wide), 0, (given & Event.HAS_ADDRESS) != 0)
     const size: u64 = select<u64>(load<u64>(SIZE + wide), 0, (given & Event.HAS_SIZE) != 0)
     const before = count
@@ -101,11 +86,11 @@ export function toRecords(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, 
         add(count++, i, Layout.TAG_FREE, 0, old, 0, optional, dataEnd)
       add(count++, i, Layout.TAG_REALLOC_NONE + outcome, size, address, old, optional, dataEnd)
     } else {
-      store<u64>(at, size, R_SIZE)
-      store<u64>(at, address, R_ADDRESS)
-      store<u64>(at, 0, R_OLD_ADDRESS)
-      store<u32>(at, dataEnd, R_DATA_END)
-      store<u8>(at, <u8>tag, R_TAG)
+      store<u64>(at, size, Records.R_SIZE)
+      store<u64>(at, address, Records.R_ADDRESS)
+      store<u64>(at, 0, Records.R_OLD_ADDRESS)
+      store<u32>(at, dataEnd, Records.R_DATA_END)
+      store<u8>(at, <u8>tag, Records.R_TAG)
       addOptional(at, i, optional)
       count++
     }
@@ -131,10 +116,10 @@ export function toRecords(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, 
 
 /** Adds a comment. @returns the number of records */
 export function addComment(count: u32, dataEnd: u32): u32 {
-  const at = recordAt(count)
-  memory.fill(at, 0, RECORD_BYTES)
-  store<u32>(at, dataEnd, R_DATA_END)
-  store<u8>(at, Layout.TAG_COMMENT, R_TAG)
+  const at = Records.recordAt(count)
+  memory.fill(at, 0, Records.RECORD_BYTES)
+  store<u32>(at, dataEnd, Records.R_DATA_END)
+  store<u8>(at, Layout.TAG_COMMENT, Records.R_TAG)
   return count + 1
 }
 
@@ -143,27 +128,28 @@ export function addComment(count: u32, dataEnd: u32): u32 {
 function addOptional(at: usize, i: u32, optional: u32): void {
   const wide = (<usize>i) << 3
   if (optional == 0) {
-    v128.store(at, i64x2.splat(0), R_TIME)
-    store<u64>(at, 0, R_HEAP)
-    store<u8>(at, 0, R_GIVEN)
+    v128.store(at, i64x2.splat(0), Records.R_TIME)
+    store<u64>(at, 0, Records.R_HEAP)
+    store<u8>(at, 0, Records.R_GIVEN)
     return
   }
-  store<u64>(at, (optional & Event.HAS_TIME) != 0 ? load<u64>(TIME + wide) : 0, R_TIME)
-  store<u64>(at, (optional & Event.HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0, R_THREAD)
-  store<u64>(at, (optional & Event.HAS_HEAP) != 0 ? load<u64>(HEAP + wide) : 0, R_HEAP)
+  store<u64>(at, (optional & Event.HAS_TIME) != 0 ? load<u64>(TIME + wide) : 0, Records.R_TIME)
+  store<u64>(at, (optional & Event.HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0, Records.R_THREAD)
+  store<u64>(at, (optional & Event.HAS_HEAP) != 0 ? load<u64>(HEAP + wide) : 0, Records.R_HEAP)
   const threadOrHeap =
-    ((optional & Event.HAS_THREAD) != 0 ? GIVEN_THREAD : 0) | ((optional & Event.HAS_HEAP) != 0 ? GIVEN_HEAP : 0)
-  const given = threadOrHeap | ((optional & Event.HAS_TIME) != 0 ? GIVEN_TIME : 0)
-  store<u8>(at, <u8>given, R_GIVEN)
+    ((optional & Event.HAS_THREAD) != 0 ? Records.GIVEN_THREAD : 0) |
+    ((optional & Event.HAS_HEAP) != 0 ? Records.GIVEN_HEAP : 0)
+  const given = threadOrHeap | ((optional & Event.HAS_TIME) != 0 ? Records.GIVEN_TIME : 0)
+  store<u8>(at, <u8>given, Records.R_GIVEN)
 }
 
 function add(r: u32, i: u32, tag: u32, size: u64, address: u64, old: u64, optional: u32, dataEnd: u32): void {
-  const at = recordAt(r)
-  store<u64>(at, size, R_SIZE)
-  store<u64>(at, address, R_ADDRESS)
-  store<u64>(at, old, R_OLD_ADDRESS)
-  store<u32>(at, dataEnd, R_DATA_END)
-  store<u8>(at, <u8>tag, R_TAG)
+  const at = Records.recordAt(r)
+  store<u64>(at, size, Records.R_SIZE)
+  store<u64>(at, address, Records.R_ADDRESS)
+  store<u64>(at, old, Records.R_OLD_ADDRESS)
+  store<u32>(at, dataEnd, Records.R_DATA_END)
+  store<u8>(at, <u8>tag, Records.R_TAG)
   addOptional(at, i, optional)
 }
 

@@ -13,54 +13,9 @@
  */
 
 import { BASE_OFFSET, F_ADDRESS, F_ATTRIBUTES, NONE, STRIDE } from '../../lib/kernel/layouts/hatf'
-import {
-  FAR,
-  FIT,
-  MOVE,
-  MOVE_SHIFT,
-  occurrences,
-  origin,
-  OTHER,
-  TIED,
-  TRAITS,
-  UNSTEADY,
-  VALUES,
-  isFar,
-} from './occurrences'
+import * as Occurrences from './occurrences'
 import { BASES, interpretationOf, LAST_WIDTHS, TOUCHED, widthOf } from './state'
-import {
-  STRIDE_ON,
-  HEAD,
-  COST_SHIFT,
-  HOW,
-  FROM,
-  count,
-  BAD_FIT,
-  BAD_OTHER,
-  BAD_UNSTEADY,
-  BAD_MOVE,
-  BAD_BEGIN,
-  BY_ANY,
-  BY_WIDTH,
-  BY_PLAIN,
-  TO_STRIDE_ON,
-  BY_STRIDE,
-  TAKES,
-  OWN_WIDTH,
-  HAS_WIDTH,
-  NOT_PLAIN,
-  RIGHT_WIDTH,
-  bases,
-  BASE_STATE,
-  BASE_LANE,
-  BASE_RANGE,
-  kindOf,
-  stateWidth,
-  setLane,
-  choose,
-  slotOf,
-  describe,
-} from './viterbi-states'
+import * as States from './viterbi-states'
 
 /** Per occurrence and state, how it is reached: the lower bits of the best step. */
 const BACK: usize = memory.data(33024)
@@ -84,8 +39,8 @@ const HIGH: usize = memory.data(64)
  *   way back there, so that all windows together never take more bytes than plain storing.
  */
 export function solve(f: u32, fits: u32, plainWidth: u32): void {
-  choose(f, fits, plainWidth)
-  describe(f)
+  States.choose(f, fits, plainWidth)
+  States.describe(f)
   const isWithin = start(f)
   walk(f, isWithin)
   trace(end(plainWidth))
@@ -97,20 +52,21 @@ function start(f: u32): bool {
   const width = widthOf(f)
   // Time, thread, heap and attributes need metadata before their first value, whatever it is.
   const isLaidOut = f <= F_ADDRESS || ((load<u32>(TOUCHED) >> f) & 1) != 0
-  const kind = current == STRIDE ? STRIDE_ON : current
+  const kind = current == STRIDE ? States.STRIDE_ON : current
   let isWithin = false
   memory.fill(COST, 0xff, 16)
   const last = i16x8.splat(load<u8>(LAST_WIDTHS + f))
-  v128.store(LAST_WIDTH, v128.bitselect(v128.load(OWN_WIDTH), last, v128.load(HAS_WIDTH)))
-  for (let s: u32 = 0; s < count; s++) {
-    if (!isLaidOut || kindOf(s) != kind || stateWidth(s) != width) continue
-    setLane(COST, 0, s, 0)
+  v128.store(LAST_WIDTH, v128.bitselect(v128.load(States.OWN_WIDTH), last, v128.load(States.HAS_WIDTH)))
+  for (let s: u32 = 0; s < States.count; s++) {
+    if (!isLaidOut || States.kindOf(s) != kind || States.stateWidth(s) != width) continue
+    States.setLane(COST, 0, s, 0)
     isWithin = true
   }
-  for (let b: u32 = 0; b < bases; b++) {
-    const base = <i64>(load<u64>(BASES + ((<usize>f) << 3)) - origin)
-    const half = load<i64>(BASE_RANGE + (b << 3)) >> 1
-    const isKnown = current == BASE_OFFSET && stateWidth(load<u8>(BASE_STATE + b)) == width && !isFar(base)
+  for (let b: u32 = 0; b < States.bases; b++) {
+    const base = <i64>(load<u64>(BASES + ((<usize>f) << 3)) - Occurrences.origin)
+    const half = load<i64>(States.BASE_RANGE + (b << 3)) >> 1
+    const isKnown =
+      current == BASE_OFFSET && States.stateWidth(load<u8>(States.BASE_STATE + b)) == width && !Occurrences.isFar(base)
     // A range that is too wide for any distance.
     store<i64>(LOW + (b << 3), isKnown ? base - half : i64.MIN_VALUE >> 2)
     store<i64>(HIGH + (b << 3), isKnown ? base + half - 1 : i64.MAX_VALUE >> 2)
@@ -143,7 +99,7 @@ function leastOf8(a: v128, b: v128): v128 {
 /** The smallest steps, where the only step comes from a layout before the window that is not among the states. */
 function fromBefore(f: u32): v128 {
   v128.store(BEST, i16x8.replace_lane(i16x8.splat(-1), 0, 0))
-  setLane(BEST, 0, slotOf(load<u8>(LAST_WIDTHS + f)), 0)
+  States.setLane(BEST, 0, States.slotOf(load<u8>(LAST_WIDTHS + f)), 0)
   return v128.load(BEST)
 }
 
@@ -155,11 +111,11 @@ function walk(f: u32, isWithin: bool): void {
   const costBits = i16x8.splat(-32)
   let cost = v128.load(COST)
   let last = v128.load(LAST_WIDTH)
-  for (let i: u32 = 0; i < occurrences; i++) {
-    const traits = <u32>load<u16>(TRAITS + ((<usize>i) << 1))
+  for (let i: u32 = 0; i < Occurrences.occurrences; i++) {
+    const traits = <u32>load<u16>(Occurrences.TRAITS + ((<usize>i) << 1))
     // The smallest steps to come from: of all states, of plain states, and of the states of each last width.
     const steps = v128.or(cost, lanes)
-    const plain = v128.or(steps, v128.load(NOT_PLAIN))
+    const plain = v128.or(steps, v128.load(States.NOT_PLAIN))
     const anyPlain = leastOf2(steps, isNumeric ? plain : v128.or(steps, i16x8.ne(last, i16x8.splat(10))))
     const zeroOne = leastOf2(
       v128.or(steps, i16x8.ne(last, i16x8.splat(0))),
@@ -185,44 +141,50 @@ function walk(f: u32, isWithin: bool): void {
     const any = v128.shuffle<u16>(least, least, 0, 0, 0, 0, 0, 0, 0, 0)
 
     // Layouts that can start here.
-    const badFit = v128.load(BAD_FIT + <usize>((traits & FIT) << 4))
-    const byAny = v128.add_sat<u16>(any, v128.load(BY_ANY))
-    const byWidth = v128.add_sat<u16>(v128.swizzle(least, v128.load(RIGHT_WIDTH)), v128.load(BY_WIDTH))
-    const byPlain = v128.add_sat<u16>(leastPlain, v128.load(BY_PLAIN))
+    const badFit = v128.load(States.BAD_FIT + <usize>((traits & Occurrences.FIT) << 4))
+    const byAny = v128.add_sat<u16>(any, v128.load(States.BY_ANY))
+    const byWidth = v128.add_sat<u16>(v128.swizzle(least, v128.load(States.RIGHT_WIDTH)), v128.load(States.BY_WIDTH))
+    const byPlain = v128.add_sat<u16>(leastPlain, v128.load(States.BY_PLAIN))
     let begun = v128.or(v128.min<u16>(byAny, v128.min<u16>(byWidth, byPlain)), badFit)
-    begun = v128.or(begun, v128.load(BAD_BEGIN + <usize>(((traits & FAR) >> 7) << 4)))
-    if ((traits & TIED) != 0) begun = ones
-    const strideOn = v128.or(v128.swizzle(cost, v128.load(TO_STRIDE_ON)), v128.load(BY_STRIDE))
+    begun = v128.or(begun, v128.load(States.BAD_BEGIN + <usize>(((traits & Occurrences.FAR) >> 7) << 4)))
+    if ((traits & Occurrences.TIED) != 0) begun = ones
+    const strideOn = v128.or(v128.swizzle(cost, v128.load(States.TO_STRIDE_ON)), v128.load(States.BY_STRIDE))
 
     // Layouts that can continue.
-    let stay = v128.or(v128.or(steps, badFit), v128.load(BAD_OTHER + <usize>(((traits & OTHER) >> 3) << 4)))
-    stay = v128.or(stay, v128.load(BAD_UNSTEADY + <usize>(((traits & UNSTEADY) >> 4) << 4)))
-    stay = v128.or(stay, v128.load(BAD_MOVE + <usize>(((traits >> MOVE_SHIFT) & MOVE) << 4)))
-    const here = <i64>(load<u64>(VALUES + ((<usize>i) << 3)) - origin)
-    for (let b: u32 = 0; b < bases; b++) {
+    let stay = v128.or(
+      v128.or(steps, badFit),
+      v128.load(States.BAD_OTHER + <usize>(((traits & Occurrences.OTHER) >> 3) << 4)),
+    )
+    stay = v128.or(stay, v128.load(States.BAD_UNSTEADY + <usize>(((traits & Occurrences.UNSTEADY) >> 4) << 4)))
+    stay = v128.or(
+      stay,
+      v128.load(States.BAD_MOVE + <usize>(((traits >> Occurrences.MOVE_SHIFT) & Occurrences.MOVE) << 4)),
+    )
+    const here = <i64>(load<u64>(Occurrences.VALUES + ((<usize>i) << 3)) - Occurrences.origin)
+    for (let b: u32 = 0; b < States.bases; b++) {
       const range = max(here, load<i64>(HIGH + (b << 3))) - min(here, load<i64>(LOW + (b << 3)))
-      const isOut = range >= load<i64>(BASE_RANGE + (b << 3)) || (traits & FAR) != 0
-      stay = v128.or(stay, v128.and(v128.load(BASE_LANE + (b << 4)), i16x8.splat(isOut ? -1 : 0)))
+      const isOut = range >= load<i64>(States.BASE_RANGE + (b << 3)) || (traits & Occurrences.FAR) != 0
+      stay = v128.or(stay, v128.and(v128.load(States.BASE_LANE + (b << 4)), i16x8.splat(isOut ? -1 : 0)))
     }
 
     const best = v128.min<u16>(v128.min<u16>(stay, strideOn), begun)
     // The lower bits of all lanes, as bytes.
     const how = v128.and(best, i16x8.splat(31))
     v128.store_lane<u64>(BACK + ((<usize>i) << 3), v128.narrow<i16>(how, how), 0)
-    if (bases != 0) {
+    if (States.bases != 0) {
       v128.store(BEST, best)
-      for (let b: u32 = 0; b < bases; b++) {
-        const goesOn = (load<u16>(BEST + <usize>(load<u8>(BASE_STATE + b) << 1)) & HOW) == 0
+      for (let b: u32 = 0; b < States.bases; b++) {
+        const goesOn = (load<u16>(BEST + <usize>(load<u8>(States.BASE_STATE + b) << 1)) & States.HOW) == 0
         store<i64>(LOW + (b << 3), goesOn ? min(here, load<i64>(LOW + (b << 3))) : here)
         store<i64>(HIGH + (b << 3), goesOn ? max(here, load<i64>(HIGH + (b << 3))) : here)
       }
     }
     // A state without a width takes the last width of the state it comes from.
     const from = v128.add<i16>(v128.mul<i16>(v128.and(best, i16x8.splat(7)), i16x8.splat(0x202)), i16x8.splat(0x100))
-    last = v128.bitselect(v128.load(OWN_WIDTH), v128.swizzle(last, from), v128.load(HAS_WIDTH))
+    last = v128.bitselect(v128.load(States.OWN_WIDTH), v128.swizzle(last, from), v128.load(States.HAS_WIDTH))
     // Costs are relative to the cheapest state before. No real cost reaches the value that stands for "no way".
     const next = v128.sub_sat<u16>(
-      v128.add_sat<u16>(v128.and(best, costBits), v128.load(TAKES)),
+      v128.add_sat<u16>(v128.and(best, costBits), v128.load(States.TAKES)),
       v128.and(any, costBits),
     )
     cost = v128.or(next, v128.gt<u16>(next, i16x8.splat(0x3fff)))
@@ -236,13 +198,13 @@ function walk(f: u32, isWithin: bool): void {
 function end(plainWidth: u32): u32 {
   let best: u32 = 0
   let bestCost: u32 = 0xffff_ffff
-  for (let s: u32 = 0; s < count; s++) {
+  for (let s: u32 = 0; s < States.count; s++) {
     const cost = <u32>load<u16>(COST + <usize>(s << 1))
     if (cost >= 0x4000) continue
-    const isPlain = kindOf(s) == NONE
-    const isThere = (isPlain ? stateWidth(s) : <u32>load<u16>(LAST_WIDTH + <usize>(s << 1))) == plainWidth
-    const home: u32 = isPlain ? (isThere ? 0 : HEAD) : isThere ? HEAD : 2 * HEAD
-    const total = (cost >> COST_SHIFT) + home
+    const isPlain = States.kindOf(s) == NONE
+    const isThere = (isPlain ? States.stateWidth(s) : <u32>load<u16>(LAST_WIDTH + <usize>(s << 1))) == plainWidth
+    const home: u32 = isPlain ? (isThere ? 0 : States.HEAD) : isThere ? States.HEAD : 2 * States.HEAD
+    const total = (cost >> States.COST_SHIFT) + home
     if (total < bestCost) {
       best = s
       bestCost = total
@@ -254,15 +216,15 @@ function end(plainWidth: u32): u32 {
 /** Follows the best path back from its end. */
 function trace(state: u32): void {
   let n: u32 = 0
-  for (let i = occurrences; i > 0;) {
+  for (let i = Occurrences.occurrences; i > 0;) {
     const step = <u32>load<u8>(BACK + ((<usize>--i) << 3) + state)
-    if ((step & HOW) == 0) continue
-    if (kindOf(state) != STRIDE_ON) {
+    if ((step & States.HOW) == 0) continue
+    if (States.kindOf(state) != States.STRIDE_ON) {
       store<u16>(BEGINNINGS + ((<usize>n) << 2), <u16>i)
       store<u16>(BEGINNINGS + ((<usize>n) << 2), <u16>state, 2)
       n++
     }
-    state = step & FROM
+    state = step & States.FROM
   }
   beginnings = n
 }

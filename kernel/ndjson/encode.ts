@@ -6,18 +6,7 @@ import { KIND, MASK } from '../shared/columns'
 import { escape, isPlain, MAX_ESCAPED } from '../shared/json'
 import { LISTED, LISTS, STARTS, STRINGS } from '../shared/strings'
 import { writeShortDecimal, writeWideHex } from '../shared/wide'
-import {
-  API_TEXTS,
-  CLOSING_BRACKET,
-  COMMA,
-  FIELD_TEXTS,
-  KIND_KEY,
-  KIND_TEXTS,
-  lengthOf,
-  MINUS,
-  OUTCOME_TEXTS,
-  QUOTE,
-} from './texts'
+import * as Text from './texts'
 
 /**
  * The output buffer. Events begin before `OUTPUT_BYTES`. Values that may be too long for the rest are left to the
@@ -96,7 +85,7 @@ function writeString(out: usize, id: u32): usize {
   v128.store(out, v128.load(from))
   v128.store(out + 16, v128.load(from + 16))
   for (let i: usize = 32; i < length; i += 16) v128.store(out + i, v128.load(from + i))
-  store<u8>(out + length, <u8>QUOTE)
+  store<u8>(out + length, <u8>Text.QUOTE)
   return out + length + 1
 }
 
@@ -108,12 +97,12 @@ export function writeList(out: usize, id: u32): usize {
   for (let p = LISTED + ((<usize>load<u32>(list)) << 2); p < end; p += 4) {
     const string = load<u32>(p)
     if (out > OUTPUT + OUTPUT_END - LIST_ROOM) return 0
-    store<u8>(out, <u8>QUOTE)
+    store<u8>(out, <u8>Text.QUOTE)
     out = writeString(out + 1, string)
     if (out == 0) return 0
-    if (p + 4 < end) store<u8>(out++, <u8>COMMA)
+    if (p + 4 < end) store<u8>(out++, <u8>Text.COMMA)
   }
-  store<u8>(out, <u8>CLOSING_BRACKET)
+  store<u8>(out, <u8>Text.CLOSING_BRACKET)
   return out + 1
 }
 
@@ -128,7 +117,7 @@ export function writeBytes(out: usize, id: u32, isJson: bool): usize {
     return out + length
   }
   out = writeBase64(out, from, length)
-  store<u8>(out, <u8>QUOTE)
+  store<u8>(out, <u8>Text.QUOTE)
   return out + 1
 }
 
@@ -146,20 +135,20 @@ export function encode(i: u32, n: u32, left: u32): u32 {
     let set = left & ~BEGUN
     if (left == 0) {
       set = load<u32>(MASK + ((<usize>i) << 2))
-      const name = KIND_TEXTS + ((<usize>load<u8>(KIND + i)) << 6)
-      store<u64>(out, KIND_KEY)
-      store<u8>(out, <u8>QUOTE, 8)
+      const name = Text.KIND_TEXTS + ((<usize>load<u8>(KIND + i)) << 6)
+      store<u64>(out, Text.KIND_KEY)
+      store<u8>(out, <u8>Text.QUOTE, 8)
       v128.store(out, v128.load(name), 9)
-      out += lengthOf(name) + 10
-      store<u8>(out - 1, <u8>QUOTE)
+      out += Text.lengthOf(name) + 10
+      store<u8>(out - 1, <u8>Text.QUOTE)
     }
     left = 0
     for (; set != 0; set &= set - 1) {
       const f = ctz(set)
-      const text = FIELD_TEXTS + ((<usize>f) << 6)
+      const text = Text.FIELD_TEXTS + ((<usize>f) << 6)
       const column = <usize>load<u32>(text, Layout.COLUMN_AT)
       v128.store(out, v128.load(text))
-      const begin = out + lengthOf(text)
+      const begin = out + Text.lengthOf(text)
       switch (load<u32>(text, Layout.TYPE_AT)) {
         case Layout.AS_U64:
           out = writeShortDecimal(begin, load<u64>(column + ((<usize>i) << 3)))
@@ -167,22 +156,22 @@ export function encode(i: u32, n: u32, left: u32): u32 {
         case Layout.AS_ADDRESS:
           store<u16>(begin, 0x7830)
           out = writeWideHex(begin + 2, load<u64>(column + ((<usize>i) << 3)))
-          store<u8>(out++, <u8>QUOTE)
+          store<u8>(out++, <u8>Text.QUOTE)
           break
         case Layout.AS_U32:
           out = writeShortDecimal(begin, load<u32>(column + ((<usize>i) << 2)))
           break
         case Layout.AS_I32: {
           const value = <i64>load<i32>(column + ((<usize>i) << 2))
-          store<u8>(begin, <u8>MINUS)
+          store<u8>(begin, <u8>Text.MINUS)
           out = writeShortDecimal(value < 0 ? begin + 1 : begin, value < 0 ? 0 - value : value)
           break
         }
         case Layout.AS_API:
-          out = writeName(begin, API_TEXTS + ((<usize>load<u8>(column + i)) << 6))
+          out = writeName(begin, Text.API_TEXTS + ((<usize>load<u8>(column + i)) << 6))
           break
         case Layout.AS_OUTCOME:
-          out = writeName(begin, OUTCOME_TEXTS + ((<usize>load<u8>(column + i)) << 6))
+          out = writeName(begin, Text.OUTCOME_TEXTS + ((<usize>load<u8>(column + i)) << 6))
           break
         case Layout.AS_STRING:
           out = writeString(begin, load<u32>(column + ((<usize>i) << 2)))
@@ -215,7 +204,7 @@ export function encode(i: u32, n: u32, left: u32): u32 {
 @inline
 function writeName(out: usize, text: usize): usize {
   v128.store(out, v128.load(text))
-  out += lengthOf(text)
-  store<u8>(out, <u8>QUOTE)
+  out += Text.lengthOf(text)
+  store<u8>(out, <u8>Text.QUOTE)
   return out + 1
 }

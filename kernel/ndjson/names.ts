@@ -4,20 +4,7 @@
  */
 
 import { END_OF_LINE, NO_FIELD, SPACED, TEXT_BYTES } from '../../lib/kernel/layouts/ndjson'
-import {
-  COMMA,
-  FIELD_SLOTS,
-  FIELD_TEXTS,
-  KIND_KEY,
-  KIND_SLOTS,
-  KIND_TEXTS,
-  lengthOf,
-  QUOTE,
-  slotOf,
-  SPACED_COMMA,
-  SPACED_QUOTE,
-  stands,
-} from './texts'
+import * as Text from './texts'
 
 /** `"kind":` */
 const LOOSE_KIND_KEY: u64 = 0x22_646e_696b_22
@@ -52,28 +39,28 @@ function nameLength(p: usize): usize {
 // @ts-ignore: decorator
 @inline
 function nameAt(p: usize, length: usize, slots: usize, texts: usize): usize {
-  const code = <usize>load<u8>(slots + slotOf(p))
+  const code = <usize>load<u8>(slots + Text.slotOf(p))
   if (code == 0) return 0
   let text = texts + ((code - 1) << 6)
-  if (!stands(text, p)) {
+  if (!Text.stands(text, p)) {
     text += TEXT_BYTES
-    if (!stands(text, p)) return 0
+    if (!Text.stands(text, p)) return 0
   }
-  return lengthOf(text) == length && load<u8>(p + length) == QUOTE ? text : 0
+  return Text.lengthOf(text) == length && load<u8>(p + length) == Text.QUOTE ? text : 0
 }
 
 /**
  * The number of the field text at `p`: of a field, with or without spaces, or of the end of the line; or `NO_FIELD`.
  */
 export function find(p: usize): u32 {
-  const code = <u32>load<u8>(FIELD_SLOTS + slotOf(p + 2))
-  if (code != 0 && stands(FIELD_TEXTS + ((<usize>(code - 1)) << 6), p)) return code - 1
+  const code = <u32>load<u8>(Text.FIELD_SLOTS + Text.slotOf(p + 2))
+  if (code != 0 && Text.stands(Text.FIELD_TEXTS + ((<usize>(code - 1)) << 6), p)) return code - 1
   const start = <u32>load<u16>(p)
   if (start == END_TEXT) return END_OF_LINE
-  if (start != SPACED_COMMA) return NO_FIELD
-  const spaced = <u32>load<u8>(FIELD_SLOTS + slotOf(p + 3))
+  if (start != Text.SPACED_COMMA) return NO_FIELD
+  const spaced = <u32>load<u8>(Text.FIELD_SLOTS + Text.slotOf(p + 3))
   const text = spaced - 1 + SPACED
-  return spaced != 0 && stands(FIELD_TEXTS + ((<usize>text) << 6), p) ? text : NO_FIELD
+  return spaced != 0 && Text.stands(Text.FIELD_TEXTS + ((<usize>text) << 6), p) ? text : NO_FIELD
 }
 
 /** The position at which `findLoose` ended. */
@@ -88,11 +75,11 @@ export function findLoose(p: usize): u32 {
     looseEnd = p + 1
     return load<u8>(p) == LF ? END_OF_LINE : NO_FIELD
   }
-  if (load<u8>(p) != COMMA) return NO_FIELD
+  if (load<u8>(p) != Text.COMMA) return NO_FIELD
   p = skipSpaces(p + 1)
-  const code = <u32>load<u8>(FIELD_SLOTS + slotOf(p + 1))
-  if (load<u8>(p) != QUOTE || code == 0) return NO_FIELD
-  const text = FIELD_TEXTS + ((<usize>(code - 1)) << 6)
+  const code = <u32>load<u8>(Text.FIELD_SLOTS + Text.slotOf(p + 1))
+  if (load<u8>(p) != Text.QUOTE || code == 0) return NO_FIELD
+  const text = Text.FIELD_TEXTS + ((<usize>(code - 1)) << 6)
   // The name with both quotes, followed by the beginning of its value.
   let q = text + 1
   do if (load<u8>(p++) != load<u8>(q++)) return NO_FIELD
@@ -100,7 +87,7 @@ export function findLoose(p: usize): u32 {
   p = skipSpaces(p)
   if (load<u8>(p++) != COLON) return NO_FIELD
   p = skipSpaces(p)
-  if (q + 1 < text + lengthOf(text) && load<u8>(p++) != load<u8>(q + 1)) return NO_FIELD
+  if (q + 1 < text + Text.lengthOf(text) && load<u8>(p++) != load<u8>(q + 1)) return NO_FIELD
   looseEnd = p
   return code - 1
 }
@@ -114,7 +101,7 @@ export function looseKind(p: usize): usize {
   p = skipSpaces(p + 6)
   if (load<u8>(p) != COLON) return 0
   p = skipSpaces(p + 1)
-  return load<u8>(p) == QUOTE ? p + 1 : 0
+  return load<u8>(p) == Text.QUOTE ? p + 1 : 0
 }
 
 /** The result of `kindAt` if the line begins in any other way. */
@@ -125,16 +112,16 @@ export let kindEnd: usize = 0
 
 /** The kind at the beginning of a line, or `NO_KIND`. */
 export function kindAt(p: usize): usize {
-  if (load<u64>(p) != KIND_KEY) p = looseKind(p)
-  else if (load<u8>(p + 8) == QUOTE) p += 9
-  else if (load<u16>(p + 8) == SPACED_QUOTE) p += 10
+  if (load<u64>(p) != Text.KIND_KEY) p = looseKind(p)
+  else if (load<u8>(p + 8) == Text.QUOTE) p += 9
+  else if (load<u16>(p + 8) == Text.SPACED_QUOTE) p += 10
   else p = looseKind(p)
   if (p == 0) return NO_KIND
   const length = nameLength(p)
-  const name = nameAt(p, length, KIND_SLOTS, KIND_TEXTS)
+  const name = nameAt(p, length, Text.KIND_SLOTS, Text.KIND_TEXTS)
   if (name == 0) return NO_KIND
   kindEnd = p + length + 1
-  return (name - KIND_TEXTS) >> 6
+  return (name - Text.KIND_TEXTS) >> 6
 }
 
 /** Looks up a name, and notes it in `last` for the next line. Returns the position after its quote, or 0. */
@@ -155,9 +142,9 @@ export function unknownName(p: usize, to: usize, last: usize, slots: usize, text
 @inline
 export function name(p: usize, to: usize, last: usize, slots: usize, texts: usize): usize {
   const text = <usize>load<u32>(last)
-  if (text == 0 || !stands(text, p)) return unknownName(p, to, last, slots, texts)
-  const end = p + lengthOf(text)
-  if (load<u8>(end) != QUOTE) return unknownName(p, to, last, slots, texts)
+  if (text == 0 || !Text.stands(text, p)) return unknownName(p, to, last, slots, texts)
+  const end = p + Text.lengthOf(text)
+  if (load<u8>(end) != Text.QUOTE) return unknownName(p, to, last, slots, texts)
   store<u8>(to, <u8>((text - texts) >> 6))
   return end + 1
 }

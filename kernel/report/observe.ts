@@ -10,21 +10,7 @@ import { AHEAD, blockAt, isFar, makeBlocks, readAhead } from '../live/records'
 import { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE as SIZES } from '../shared/columns'
 import * as Event from '../shared/event'
 import { addTo, count } from '../statistics/sums'
-import {
-  addressOf,
-  BORN,
-  EVENT,
-  FLAGS,
-  IS_LIVE,
-  leave,
-  makePlaces,
-  place,
-  RESIZED,
-  SITE,
-  SIZE,
-  THREAD,
-  UNBORN,
-} from './block'
+import * as Block from './block'
 import { keepPages } from './pages'
 import { addPair, makePairs } from './pairs'
 import { makeSites, siteResizes } from './sites'
@@ -84,7 +70,7 @@ let isAtMaximum: bool = false
  * @returns whether there was memory
  */
 export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32, isInvented: bool): bool {
-  if (!makeBlocks(numbers) || !makeSites(sites) || !makePlaces(rows)) return false
+  if (!makeBlocks(numbers) || !makeSites(sites) || !Block.makePlaces(rows)) return false
   if (!makePairs(SITE_HEAT, rows, MOST_HEAT) || !makePairs(MATRIX, rows, MOST_MATRIX)) return false
   if (from == 0) problems = 0
   const readsAhead = isFar(numbers)
@@ -138,23 +124,23 @@ function follow(row: usize, effect: u32, isInvented: bool, numbers: u32): void {
   const site = load<u32>(SITES + (row << 2))
   let born = blockEvents
   let resized: u32 = 0
-  let unborn: u32 = load<u8>(KIND + row) == Event.KIND_EXISTING ? UNBORN : 0
+  let unborn: u32 = load<u8>(KIND + row) == Event.KIND_EXISTING ? Block.UNBORN : 0
   let before: u64 = 0
   let address: u64 = (mask & Event.HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
   if (isDone) {
     const from = blockAt(load<u32>(ENDED + (row << 2)))
-    before = load<u64>(from, SIZE)
-    born = load<u64>(from, BORN)
-    resized = load<u32>(from, RESIZED)
-    unborn = load<u32>(from, FLAGS) & UNBORN
-    if (address == 0) address = addressOf(from)
-    addPair(MATRIX, ((<u64>load<u32>(from, THREAD)) << 32) | (<u64>thread), before)
+    before = load<u64>(from, Block.SIZE)
+    born = load<u64>(from, Block.BORN)
+    resized = load<u32>(from, Block.RESIZED)
+    unborn = load<u32>(from, Block.FLAGS) & Block.UNBORN
+    if (address == 0) address = Block.addressOf(from)
+    addPair(MATRIX, ((<u64>load<u32>(from, Block.THREAD)) << 32) | (<u64>thread), before)
     ends(from)
     if ((effect & BEGAN) == 0) {
       if (unborn == 0) {
         const cell = bitsOf(before) * Layout.HEAT_SIDE + bitsOf(blockEvents - born)
         count(HEAT + ((<usize>cell) << 3))
-        addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << Layout.CELL_BITS) | cell, before)
+        addPair(SITE_HEAT, ((<u64>load<u32>(from, Block.SITE)) << Layout.CELL_BITS) | cell, before)
       }
       endChain(resized)
       return
@@ -162,7 +148,7 @@ function follow(row: usize, effect: u32, isInvented: bool, numbers: u32): void {
   }
   const block = blockAt(load<u32>(BEGUN + (row << 2)))
   if ((effect & REUSED) != 0) {
-    endChain(load<u32>(block, RESIZED))
+    endChain(load<u32>(block, Block.RESIZED))
     ends(block)
   }
   const size = (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZES + (row << 3)) : 0
@@ -180,13 +166,13 @@ function follow(row: usize, effect: u32, isInvented: bool, numbers: u32): void {
   else leaveMaximum()
   const isPages = (mask & Event.HAS_API) != 0 && load<u8>(API + row) == Event.API_PAGES
   const process = load<u32>(PROCESSES + (row << 2))
-  store<u32>(block, place(block, address, process, isPages, size, numbers) | unborn, FLAGS)
-  store<u64>(block, size, SIZE)
-  store<u64>(block, born, BORN)
-  store<u64>(block, events + <u64>row + 1, EVENT)
-  store<u32>(block, site, SITE)
-  store<u32>(block, thread, THREAD)
-  store<u32>(block, resized, RESIZED)
+  store<u32>(block, Block.place(block, address, process, isPages, size, numbers) | unborn, Block.FLAGS)
+  store<u64>(block, size, Block.SIZE)
+  store<u64>(block, born, Block.BORN)
+  store<u64>(block, events + <u64>row + 1, Block.EVENT)
+  store<u32>(block, site, Block.SITE)
+  store<u32>(block, thread, Block.THREAD)
+  store<u32>(block, resized, Block.RESIZED)
 }
 
 /** Counts a block that is no longer live. */
@@ -194,8 +180,8 @@ function follow(row: usize, effect: u32, isInvented: bool, numbers: u32): void {
 @inline
 export function ends(block: usize): void {
   leaveMaximum()
-  leave(block)
-  store<u32>(block, load<u32>(block, FLAGS) & ~IS_LIVE, FLAGS)
+  Block.leave(block)
+  store<u32>(block, load<u32>(block, Block.FLAGS) & ~Block.IS_LIVE, Block.FLAGS)
 }
 
 /** Something is about to change without reaching a new maximum. */

@@ -3,27 +3,7 @@
  * last segment is taken only if no free segment is large enough.
  */
 import { AT, BITS, CLASS, dropNode, KEY, newNode, NEXT, nodeAt, PREVIOUS, SIZE, STATE } from './nodes'
-import {
-  addUsed,
-  BASE,
-  BEST_FIT,
-  BY_ADDRESS,
-  FIFO,
-  FIRST_FIT,
-  granule,
-  header,
-  isDeferred,
-  NEXT_FIT,
-  noteSearch,
-  order,
-  page,
-  policy,
-  ROOM,
-  roundUp,
-  SEGREGATED,
-  smallest,
-  trim,
-} from './settings'
+import * as Settings from './settings'
 import { firstFrom, insert, lowest, passed, rank, remove, replace, replaceFound, treeCount } from './tree'
 
 /** A heap: its tree of free segments, its last segment, its end, and the end of its memory from the system. */
@@ -56,22 +36,22 @@ let head: u64 = 0
 export function startFits(): void {
   sequence = 0
   // The spans of size classes are segments of whole pages.
-  least = policy == SEGREGATED ? page : smallest
-  head = policy == SEGREGATED ? 0 : header
+  least = Settings.policy == Settings.SEGREGATED ? Settings.page : Settings.smallest
+  head = Settings.policy == Settings.SEGREGATED ? 0 : Settings.header
 }
 
 /** Makes a heap in zeroed memory. */
 export function makeFit(heap: usize): void {
-  const base = BASE + ((granule - (head & (granule - 1))) & (granule - 1))
+  const base = Settings.BASE + ((Settings.granule - (head & (Settings.granule - 1))) & (Settings.granule - 1))
   store<u64>(heap, base, TOP)
-  store<u64>(heap, BASE, LIMIT)
+  store<u64>(heap, Settings.BASE, LIMIT)
 }
 
 /** Returns the memory of a heap without blocks. */
 export function resetFit(heap: usize): void {
   mergeWaiting(heap)
   assert(load<u32>(heap, LAST) == 0 && load<u32>(heap, TREE) == 0)
-  addUsed(BASE - load<u64>(heap, LIMIT))
+  Settings.addUsed(Settings.BASE - load<u64>(heap, LIMIT))
   store<u64>(heap, 0, ROVER)
   makeFit(heap)
 }
@@ -82,10 +62,10 @@ function list(heap: usize, node: u32, sequenced: u64): void {
   const address = load<u64>(at, AT)
   let key = address
   let key2: u64 = 0
-  if (policy == BEST_FIT) {
+  if (Settings.policy == Settings.BEST_FIT) {
     key = load<u64>(at, SIZE)
     key2 = address
-  } else if (policy == FIRST_FIT && order != BY_ADDRESS) key = sequenced
+  } else if (Settings.policy == Settings.FIRST_FIT && Settings.order != Settings.BY_ADDRESS) key = sequenced
   store<u32>(heap, insert(load<u32>(heap, TREE), node, key, key2), TREE)
 }
 
@@ -93,14 +73,17 @@ function list(heap: usize, node: u32, sequenced: u64): void {
 @inline
 function newKey(): u64 {
   sequence++
-  return order == FIFO ? sequence : ~sequence
+  return Settings.order == Settings.FIFO ? sequence : ~sequence
 }
 
 /** Whether the free segments are in the order of their addresses. */
 // @ts-ignore: decorator
 @inline
 function isByAddress(): bool {
-  return policy != BEST_FIT && (policy != FIRST_FIT || order == BY_ADDRESS)
+  return (
+    Settings.policy != Settings.BEST_FIT &&
+    (Settings.policy != Settings.FIRST_FIT || Settings.order == Settings.BY_ADDRESS)
+  )
 }
 
 /** Replaces a free segment of this size in the tree by one with no other segment between them. */
@@ -180,7 +163,7 @@ function absorb(heap: usize, node: u32, after: u32): void {
 
 /** Frees a segment that is in no tree, and merges it with all free segments before and after it. */
 function merge(heap: usize, node: u32): void {
-  if (!isDeferred && isByAddress() && mergeInPlace(heap, node)) return
+  if (!Settings.isDeferred && isByAddress() && mergeInPlace(heap, node)) return
   const at = nodeAt(node)
   // Where segments wait, more than one neighbour on each side may be free.
   let before = load<u32>(at, PREVIOUS)
@@ -200,10 +183,10 @@ function merge(heap: usize, node: u32): void {
   store<u64>(heap, load<u64>(at, AT), TOP)
   detach(heap, node)
   const limit = load<u64>(heap, LIMIT)
-  const end = roundUp(load<u64>(heap, TOP) - BASE, page) + BASE
-  if (limit - end < trim || limit == end) return
+  const end = Settings.roundUp(load<u64>(heap, TOP) - Settings.BASE, Settings.page) + Settings.BASE
+  if (limit - end < Settings.trim || limit == end) return
   store<u64>(heap, end, LIMIT)
-  addUsed(end - limit)
+  Settings.addUsed(end - limit)
 }
 
 /** Removes a segment from the row. */
@@ -230,16 +213,16 @@ function attach(heap: usize, before: u32, at: u64, size: u64): u32 {
 
 function search(heap: usize, size: u64): u32 {
   const tree = load<u32>(heap, TREE)
-  if (policy == BEST_FIT) {
-    noteSearch(treeCount(tree))
+  if (Settings.policy == Settings.BEST_FIT) {
+    Settings.noteSearch(treeCount(tree))
     return lowest(tree, size, 0)
   }
   let skipped: u32 = 0
-  if (policy == NEXT_FIT) {
+  if (Settings.policy == Settings.NEXT_FIT) {
     const from = load<u64>(heap, ROVER)
     const found = firstFrom(tree, from, size)
     if (found != 0) {
-      noteSearch(passed + 1)
+      Settings.noteSearch(passed + 1)
       return found
     }
     // The search continues from the first segment up to the one where it began.
@@ -247,15 +230,15 @@ function search(heap: usize, size: u64): u32 {
   }
   const found = firstFrom(tree, 0, size)
   const all = treeCount(tree)
-  if (policy == NEXT_FIT) noteSearch(found == 0 ? all : all - skipped + passed + 1)
-  else if (policy == FIRST_FIT) noteSearch(found == 0 ? all : passed + 1)
+  if (Settings.policy == Settings.NEXT_FIT) Settings.noteSearch(found == 0 ? all : all - skipped + passed + 1)
+  else if (Settings.policy == Settings.FIRST_FIT) Settings.noteSearch(found == 0 ? all : passed + 1)
   return found
 }
 
 /** The bytes before an aligned block that starts in free memory: none, or enough for a segment. */
 function leadOf(at: u64, alignment: u64): u64 {
-  const lead = roundUp(at + head, alignment) - head - at
-  return lead != 0 && lead < least ? lead + roundUp(least - lead, alignment) : lead
+  const lead = Settings.roundUp(at + head, alignment) - head - at
+  return lead != 0 && lead < least ? lead + Settings.roundUp(least - lead, alignment) : lead
 }
 
 /**
@@ -276,7 +259,8 @@ export function fitAllocate(heap: usize, size: u64, alignment: u64): u32 {
     const at = nodeAt(node)
     key = load<u64>(at, KEY)
     const has = load<u64>(at, SIZE)
-    if (alignment == 0 && !isDeferred && policy != BEST_FIT && has - size >= least) return divide(heap, node, size)
+    if (alignment == 0 && !Settings.isDeferred && Settings.policy != Settings.BEST_FIT && has - size >= least)
+      return divide(heap, node, size)
     unlist(heap, node)
     if (alignment != 0) lead = leadOf(load<u64>(at, AT), alignment)
   } else {
@@ -291,7 +275,7 @@ export function fitAllocate(heap: usize, size: u64, alignment: u64): u32 {
     const at = nodeAt(first)
     node = attach(heap, first, load<u64>(at, AT) + lead, load<u64>(at, SIZE) - lead)
     store<u64>(at, lead, SIZE)
-    if (isDeferred) wait(heap, first, newKey())
+    if (Settings.isDeferred) wait(heap, first, newKey())
     else merge(heap, first)
   }
   const at = nodeAt(node)
@@ -301,7 +285,7 @@ export function fitAllocate(heap: usize, size: u64, alignment: u64): u32 {
     if (load<u32>(heap, LAST) == node) store<u64>(heap, load<u64>(at, AT) + size, TOP)
     else {
       const tail = attach(heap, node, load<u64>(at, AT) + size, rest)
-      if (isDeferred) wait(heap, tail, key)
+      if (Settings.isDeferred) wait(heap, tail, key)
       else list(heap, tail, key)
     }
   }
@@ -326,20 +310,20 @@ function divide(heap: usize, node: u32, size: u64): u32 {
 /** Moves the end of a heap. @returns false if it would be too large */
 function extend(heap: usize, bytes: u64): bool {
   const top = load<u64>(heap, TOP) + bytes
-  if (top > BASE + ROOM) return false
+  if (top > Settings.BASE + Settings.ROOM) return false
   store<u64>(heap, top, TOP)
   const limit = load<u64>(heap, LIMIT)
   if (top <= limit) return true
-  const end = roundUp(top - BASE, page) + BASE
+  const end = Settings.roundUp(top - Settings.BASE, Settings.page) + Settings.BASE
   store<u64>(heap, end, LIMIT)
-  addUsed(end - limit)
+  Settings.addUsed(end - limit)
   return true
 }
 
 /** Frees a segment. */
 export function fitRelease(heap: usize, node: u32): void {
   store<u32>(heap, load<u32>(heap, BLOCKS) - 1, BLOCKS)
-  if (!isDeferred) return merge(heap, node)
+  if (!Settings.isDeferred) return merge(heap, node)
   wait(heap, node, newKey())
   if (load<u32>(heap, WAITERS) > load<u32>(heap, BLOCKS) + PATIENCE) mergeWaiting(heap)
 }
@@ -366,7 +350,7 @@ export function fitResize(heap: usize, node: u32, size: u64): bool {
   if (rest < least) return true
   store<u64>(at, size, SIZE)
   const tail = attach(heap, node, load<u64>(at, AT) + size, rest)
-  if (isDeferred) wait(heap, tail, newKey())
+  if (Settings.isDeferred) wait(heap, tail, newKey())
   else merge(heap, tail)
   return true
 }
