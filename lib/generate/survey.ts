@@ -11,20 +11,8 @@ import { codeOf, coarser, FINEST } from './codes.js'
 import { KindTable } from './kind-table.js'
 import { NumberList } from './lists.js'
 import { RowTable, WORDS } from './row-table.js'
-import {
-  BY_THREAD,
-  Ending,
-  MODEL_FORMAT,
-  MODEL_VERSION,
-  MOST_ALIGNMENT,
-  MOST_MODEL_THREADS,
-  MOST_PHASES,
-  MOST_ROWS,
-  MOST_SITES,
-  MOST_VALUE,
-  RESIZE,
-  type TraceModel,
-} from './trace-model.js'
+import type { TraceModel } from './trace-model.js'
+import * as Model from './trace-model.js'
 
 const { began: BEGAN, ended: ENDED } = BlockEffect
 const { api: HAS_API, thread: HAS_THREAD, time: HAS_TIME, size: HAS_SIZE, alignment: HAS_ALIGNMENT } = FieldBit
@@ -37,7 +25,7 @@ const PHASES = 64
 /** The bits of a lifetime down to which lifetimes become less exact, before threads and sites are given up. */
 const BITS = 3
 /** Sizes have at most this high word. */
-const MOST_HI = Math.floor(MOST_VALUE / WORD)
+const MOST_HI = Math.floor(Model.MOST_VALUE / WORD)
 
 /**
  * Makes the model of a trace: counts its blocks by phase, thread, site, function, size, lifetime and ending. The events
@@ -50,8 +38,8 @@ const MOST_HI = Math.floor(MOST_VALUE / WORD)
  */
 export class TraceSurvey {
   private readonly live = new LiveSet(0)
-  private readonly sites = new SiteKeys({ rows: MOST_SITES })
-  private readonly threads = new BoundedKeys(MOST_MODEL_THREADS - 1)
+  private readonly sites = new SiteKeys({ rows: Model.MOST_SITES })
+  private readonly threads = new BoundedKeys(Model.MOST_MODEL_THREADS - 1)
   private readonly kinds = new KindTable()
   private rows = new RowTable()
   private phaseLength = PHASE
@@ -101,12 +89,12 @@ export class TraceSurvey {
     const numbers = new Map(used.map((kind, i) => [kind, i]))
     const column = (word: number) => order.map((row) => words[WORDS * row + word])
     return {
-      format: MODEL_FORMAT,
-      version: MODEL_VERSION,
+      format: Model.MODEL_FORMAT,
+      version: Model.MODEL_VERSION,
       phaseLength: this.phaseLength,
       lifetimeBits: this.lifetimeBits,
-      threads: this.threads.overflowed ? MOST_MODEL_THREADS : Math.max(1, this.threads.size - FIRST),
-      sites: Math.min(MOST_SITES, this.sites.size - FIRST),
+      threads: this.threads.overflowed ? Model.MOST_MODEL_THREADS : Math.max(1, this.threads.size - FIRST),
+      sites: Math.min(Model.MOST_SITES, this.sites.size - FIRST),
       gaps: this.gaps(),
       kinds: this.kinds.result(used),
       rows: {
@@ -136,9 +124,9 @@ export class TraceSurvey {
   private settle(): void {
     for (let block = 1; block <= this.highest; block++) {
       const birth = this.births[block]
-      if (birth > 0) this.note(birth, this.kind[block], 0, Ending.stays)
+      if (birth > 0) this.note(birth, this.kind[block], 0, Model.Ending.stays)
     }
-    this.leave(Ending.stays)
+    this.leave(Model.Ending.stays)
     this.live.clear()
   }
 
@@ -179,7 +167,7 @@ export class TraceSurvey {
     if ((batch.mask[i] & HAS_THREAD) === 0) return 1
     const { words } = batch.thread
     const row = this.threads.row(words[2 * i + LO], words[2 * i + HI])
-    return row === OTHERS ? MOST_MODEL_THREADS : row - FIRST + 1
+    return row === OTHERS ? Model.MOST_MODEL_THREADS : row - FIRST + 1
   }
 
   private kindOf(batch: EventBatch, i: number, thread: number, isResized: boolean): number {
@@ -190,14 +178,15 @@ export class TraceSurvey {
     const hi = (mask & HAS_SIZE) === 0 ? 0 : isLimited ? MOST_HI : words[2 * i + HI]
     const lo = (mask & HAS_SIZE) === 0 ? 0 : words[2 * i + LO]
     const site = (mask & HAS_SITE) === 0 ? 0 : Math.max(0, this.sites.row(batch, i) - FIRST + 1)
-    const api = isResized ? RESIZE : (mask & HAS_API) === 0 ? -1 : batch.api[i]
+    const api = isResized ? Model.RESIZE : (mask & HAS_API) === 0 ? -1 : batch.api[i]
     return this.kinds.kind(thread, site, api, lo, hi, (mask & HAS_ALIGNMENT) === 0 ? 0 : this.alignment(batch, i))
   }
 
   /** The alignment that an event asks for; 0 for one that a model cannot have. */
   private alignment(batch: EventBatch, i: number): number {
     const alignment = doubleAt(batch.alignment.words, i)
-    if (alignment === 0 || (alignment <= MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment)))) return alignment
+    if (alignment === 0 || (alignment <= Model.MOST_ALIGNMENT && Number.isInteger(Math.log2(alignment))))
+      return alignment
     this.lostAlignments++
     return 0
   }
@@ -211,17 +200,17 @@ export class TraceSurvey {
   }
 
   /** Notes the blocks of processes and traces that have ended. */
-  private leave(ending: typeof Ending.stays | typeof Ending.free): void {
+  private leave(ending: typeof Model.Ending.stays | typeof Model.Ending.free): void {
     const { gone } = this
     for (let at = 0; at < gone.length; at += 2) {
-      const lifetime = ending === Ending.stays ? 0 : codeOf(this.allocations - gone[at], this.lifetimeBits)
+      const lifetime = ending === Model.Ending.stays ? 0 : codeOf(this.allocations - gone[at], this.lifetimeBits)
       this.note(gone[at], gone[at + 1], lifetime, ending)
     }
     this.gone = []
   }
 
   private start(block: number, kind: number): void {
-    if (this.gone.length > 0) this.leave(Ending.free)
+    if (this.gone.length > 0) this.leave(Model.Ending.free)
     if (this.allocations === this.starts.length * this.phaseLength) this.starts.push(this.time)
     while (block >= this.births.length) {
       this.births = widened(this.births, 2 * this.births.length)
@@ -230,7 +219,7 @@ export class TraceSurvey {
     this.highest = Math.max(this.highest, block)
     this.births[block] = ++this.allocations
     this.kind[block] = kind
-    if (this.allocations >= MOST_PHASES * this.phaseLength) this.halve()
+    if (this.allocations >= Model.MOST_PHASES * this.phaseLength) this.halve()
   }
 
   /** @param thread the thread that frees the block, -1 for a realloc */
@@ -240,15 +229,15 @@ export class TraceSurvey {
     this.births[block] = 0
     const kind = this.kind[block]
     const isOwn = thread === this.kinds.thread(kind)
-    const ending = thread < 0 ? Ending.realloc : isOwn ? Ending.free : BY_THREAD + thread
+    const ending = thread < 0 ? Model.Ending.realloc : isOwn ? Model.Ending.free : Model.BY_THREAD + thread
     this.note(birth, kind, codeOf(this.allocations - birth, this.lifetimeBits), ending)
   }
 
   private note(birth: number, kind: number, lifetime: number, ending: number): void {
     const phase = Math.floor((birth - 1) / this.phaseLength)
     const rough = this.isRough ? this.kinds.roughened(kind) : kind
-    this.rows.count(phase, rough, lifetime, this.isRough ? Math.min(ending, Ending.free) : ending, 1)
-    while (this.rows.size > MOST_ROWS && this.coarsen()) continue
+    this.rows.count(phase, rough, lifetime, this.isRough ? Math.min(ending, Model.Ending.free) : ending, 1)
+    while (this.rows.size > Model.MOST_ROWS && this.coarsen()) continue
   }
 
   /** Gives up some exactness. @returns false if there is none left */
@@ -262,7 +251,7 @@ export class TraceSurvey {
       this.isRough = true
       this.rebuild((words, at) => {
         words[at + 1] = this.kinds.roughened(words[at + 1])
-        words[at + 3] = Math.min(words[at + 3], Ending.free)
+        words[at + 3] = Math.min(words[at + 3], Model.Ending.free)
       })
     } else return false
     return true
@@ -300,7 +289,7 @@ export class TraceSurvey {
     return Array.from({ length: starts.length }, (_, phase) => {
       const isLast = phase + 1 === starts.length
       const span = (isLast ? this.time : starts.at(phase + 1)) - starts.at(phase)
-      return Math.min(MOST_VALUE, span / (isLast ? allocations - phase * phaseLength : phaseLength))
+      return Math.min(Model.MOST_VALUE, span / (isLast ? allocations - phase * phaseLength : phaseLength))
     })
   }
 }

@@ -1,15 +1,4 @@
-import {
-  ARENAS,
-  CLASS_RULES,
-  COALESCING,
-  GENERAL,
-  GLIBC,
-  JEMALLOC,
-  JEMALLOCS,
-  LIST_ORDERS,
-  POLICIES,
-  TCACHE,
-} from '../../transforms/simulate/policies.js'
+import * as Policies from '../../transforms/simulate/policies.js'
 import { targets } from '../../exports/targets.js'
 import type { Command } from '../command.js'
 import { PAGE } from '../defaults.js'
@@ -40,27 +29,27 @@ export const simulate: Command = {
     'the part that was read are printed before the error.',
   memory: 'grows with the live blocks (100 to 650 bytes each), with --compare and --predict for each policy.',
   flags: [
-    { name: 'policy', value: 'NAME', help: 'Simulate this policy', values: POLICIES },
+    { name: 'policy', value: 'NAME', help: 'Simulate this policy', values: Policies.POLICIES },
     {
       name: 'compare',
       value: 'NAME',
       help: 'Show one table of several policies, or of all, with the default options',
       repeat: true,
-      values: ['all', ...POLICIES],
+      values: ['all', ...Policies.POLICIES],
     },
     { name: 'json', help: 'Write the figures as JSON, also over time and by size' },
     {
       name: 'list',
       value: 'ORDER',
       help: 'Of first-fit: the order in which free blocks are examined (default address)',
-      values: LIST_ORDERS,
+      values: Policies.LIST_ORDERS,
       group: POLICY,
     },
     {
       name: 'coalescing',
       value: 'WHEN',
       help: 'Of first-fit, next-fit, best-fit: merge free blocks at once (default), or when a search fails',
-      values: COALESCING,
+      values: Policies.COALESCING,
       group: POLICY,
     },
     {
@@ -68,7 +57,7 @@ export const simulate: Command = {
       value: 'LIST',
       help:
         `Of segregated: the size classes, as sizes in bytes with commas between them, or a rule: ` +
-        `${CLASS_RULES.join(', ')} (default jemalloc)`,
+        `${Policies.CLASS_RULES.join(', ')} (default jemalloc)`,
       group: POLICY,
     },
     {
@@ -94,14 +83,14 @@ export const simulate: Command = {
     {
       name: 'glibc',
       value: 'VERSION',
-      help: `Of ptmalloc: the version of glibc, from 2.23 to 2.43 (default ${GLIBC})`,
+      help: `Of ptmalloc: the version of glibc, from 2.23 to 2.43 (default ${Policies.GLIBC})`,
       group: POLICY,
     },
     {
       name: 'jemalloc',
       value: 'VERSION',
-      help: `Of jemalloc: its version (default ${JEMALLOC})`,
-      values: JEMALLOCS,
+      help: `Of jemalloc: its version (default ${Policies.JEMALLOC})`,
+      values: Policies.JEMALLOCS,
       group: POLICY,
     },
     {
@@ -115,7 +104,7 @@ export const simulate: Command = {
       name: 'tcache',
       value: 'WHETHER',
       help: 'Of ptmalloc, jemalloc: whether threads have caches (default on)',
-      values: TCACHE,
+      values: Policies.TCACHE,
       group: POLICY,
     },
     {
@@ -151,13 +140,13 @@ export const simulate: Command = {
       name: 'general',
       value: 'NAME',
       help: 'With --predict: the policy of the heap for all other blocks (default first-fit)',
-      values: GENERAL,
+      values: Policies.GENERAL,
       group: ARENAS_GROUP,
     },
     {
       name: 'arenas',
       value: 'N',
-      help: `With --predict: the number of arenas (default ${ARENAS})`,
+      help: `With --predict: the number of arenas (default ${Policies.ARENAS})`,
       group: ARENAS_GROUP,
     },
     {

@@ -18,27 +18,8 @@ import {
   takeStrings,
   type CompactKernel,
 } from './kernel.js'
-import {
-  BLOCK_EVENTS,
-  BLOCK_HEAD,
-  CAN_BE_SKIPPED,
-  CHECKPOINT_HEAD,
-  CHECKSUM_BYTES,
-  FLAG_RESET,
-  HEAD_BYTES,
-  isLevel,
-  LEVEL,
-  MAGIC,
-  MAX_BODY,
-  MAX_ENTRIES,
-  MAX_HEADER,
-  place,
-  SECTION,
-  SECTION_HEAD,
-  TOTALS_BYTES,
-  VERSION,
-  type CompactLevel,
-} from './layout.js'
+import type { CompactLevel } from './layout.js'
+import * as Layout from './layout.js'
 import { RESET_EVENTS } from './options.js'
 import { lists, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
@@ -140,23 +121,24 @@ export class CompactDecoder extends InputReader implements Decoder {
 
   /** @param into the offset in the section, or in the file's head, in bytes */
   private at(into = 0): TracePosition {
-    return place(this.input.offset + into, this.delivered)
+    return Layout.place(this.input.offset + into, this.delivered)
   }
 
   /** Reads a section. @returns false if more input is needed, or the input has ended */
   private read(): boolean {
     const { input } = this
     if (!this.isOpen) return this.readHead()
-    if (input.left < SECTION_HEAD) return this.starve(input.left === 0 ? 'the end section is missing' : undefined)
+    if (input.left < Layout.SECTION_HEAD)
+      return this.starve(input.left === 0 ? 'the end section is missing' : undefined)
     const { bytes, pos } = input
     const type = bytes[pos]
     const length = viewOf(bytes, pos).getUint32(1, true)
-    if (length > MAX_BODY) throw limit(`a section of ${length} bytes`, this.at())
-    const whole = SECTION_HEAD + length
-    if (input.left < whole + CHECKSUM_BYTES) return this.starve()
+    if (length > Layout.MAX_BODY) throw limit(`a section of ${length} bytes`, this.at())
+    const whole = Layout.SECTION_HEAD + length
+    if (input.left < whole + Layout.CHECKSUM_BYTES) return this.starve()
     this.check(bytes.subarray(pos, pos + whole), viewOf(bytes, pos + whole).getUint32(0, true))
-    this.open(type, bytes.subarray(pos + SECTION_HEAD, pos + whole))
-    input.pos += whole + CHECKSUM_BYTES
+    this.open(type, bytes.subarray(pos + Layout.SECTION_HEAD, pos + whole))
+    input.pos += whole + Layout.CHECKSUM_BYTES
     return true
   }
 
@@ -172,15 +154,16 @@ export class CompactDecoder extends InputReader implements Decoder {
       if (input.ended && !this.hasBegun) throw truncated('the magic number is missing', this.at())
       return false
     }
-    const head = input.bytes.subarray(input.pos, input.pos + HEAD_BYTES)
+    const head = input.bytes.subarray(input.pos, input.pos + Layout.HEAD_BYTES)
     if (!sniff(head)) throw malformed('the magic number of a compact trace is missing', this.at())
-    if (head.length < HEAD_BYTES) return this.starve('the input ends within the magic number')
-    const version = head[MAGIC.length]
-    const flags = head[MAGIC.length + 1]
-    if (version !== VERSION) throw malformed(`version ${version} is not known, only ${VERSION}`, this.at(MAGIC.length))
-    if (flags !== 0) throw malformed(`flags ${flags} are not known`, this.at(MAGIC.length + 1))
-    input.pos += HEAD_BYTES
-    this.fileOffset = this.input.offset - HEAD_BYTES
+    if (head.length < Layout.HEAD_BYTES) return this.starve('the input ends within the magic number')
+    const version = head[Layout.MAGIC.length]
+    const flags = head[Layout.MAGIC.length + 1]
+    if (version !== Layout.VERSION)
+      throw malformed(`version ${version} is not known, only ${Layout.VERSION}`, this.at(Layout.MAGIC.length))
+    if (flags !== 0) throw malformed(`flags ${flags} are not known`, this.at(Layout.MAGIC.length + 1))
+    input.pos += Layout.HEAD_BYTES
+    this.fileOffset = this.input.offset - Layout.HEAD_BYTES
     this.begin()
     return true
   }
@@ -205,26 +188,27 @@ export class CompactDecoder extends InputReader implements Decoder {
   }
 
   private open(type: number, body: Uint8Array): void {
-    if (this.groups !== undefined && type !== SECTION.block) throw malformed('a block is missing', this.at())
-    if (type === SECTION.trace) this.openTrace(body)
-    else if (type === SECTION.groups) this.groups = readGroups(body)
-    else if (type === SECTION.block) this.openBlock(body)
-    else if (type === SECTION.checkpoint) this.openCheckpoint(body)
-    else if (type === SECTION.index) this.openIndex(body)
-    else if (type === SECTION.end) this.openEnd(body)
-    else if ((type & CAN_BE_SKIPPED) === 0)
+    if (this.groups !== undefined && type !== Layout.SECTION.block) throw malformed('a block is missing', this.at())
+    if (type === Layout.SECTION.trace) this.openTrace(body)
+    else if (type === Layout.SECTION.groups) this.groups = readGroups(body)
+    else if (type === Layout.SECTION.block) this.openBlock(body)
+    else if (type === Layout.SECTION.checkpoint) this.openCheckpoint(body)
+    else if (type === Layout.SECTION.index) this.openIndex(body)
+    else if (type === Layout.SECTION.end) this.openEnd(body)
+    else if ((type & Layout.CAN_BE_SKIPPED) === 0)
       throw malformed(`a section of unknown type 0x${type.toString(16).padStart(2, '0')}`, this.at())
   }
 
   private openTrace(body: Uint8Array): void {
     this.giveHeader()
     const parts = traceParts(body)
-    if (parts === undefined || parts.header.length > MAX_HEADER)
+    if (parts === undefined || parts.header.length > Layout.MAX_HEADER)
       throw malformed(`a trace section of ${body.length} bytes`, this.at())
     const { flags, level, totals, settings, header } = parts
-    if ((flags & ~FLAG_RESET) !== 0) throw malformed(`flags ${flags} of a trace are not known`, this.at(SECTION_HEAD))
-    if (!isLevel(level)) throw malformed(`level ${level} is not known`, this.at(SECTION_HEAD + 1))
-    const resets = (flags & FLAG_RESET) !== 0
+    if ((flags & ~Layout.FLAG_RESET) !== 0)
+      throw malformed(`flags ${flags} of a trace are not known`, this.at(Layout.SECTION_HEAD))
+    if (!Layout.isLevel(level)) throw malformed(`level ${level} is not known`, this.at(Layout.SECTION_HEAD + 1))
+    const resets = (flags & Layout.FLAG_RESET) !== 0
     if (this.isFresh !== resets && (this.isFresh || this.sinceReset < RESET_EVENTS))
       throw malformed('the reset flag is missing or not allowed here', this.at())
     this.setLevel(level, resets)
@@ -266,8 +250,8 @@ export class CompactDecoder extends InputReader implements Decoder {
 
   private openCheckpoint(body: Uint8Array): void {
     const { header, start } = this
-    const settings = body[TOTALS_BYTES]
-    const payload = CHECKPOINT_HEAD + settings
+    const settings = body[Layout.TOTALS_BYTES]
+    const payload = Layout.CHECKPOINT_HEAD + settings
     if (header === undefined) throw malformed('a checkpoint before the first trace', this.at())
     if (body.length < payload) throw malformed(`a checkpoint of ${body.length} bytes`, this.at())
     if (!this.hasTotals(totalsAt(body, 0)))
@@ -278,10 +262,10 @@ export class CompactDecoder extends InputReader implements Decoder {
     this.notePlace()
     kernel.run.reset()
     this.sinceReset = 0
-    if (!simulate(kernel, body.slice(CHECKPOINT_HEAD, payload)))
+    if (!simulate(kernel, body.slice(Layout.CHECKPOINT_HEAD, payload)))
       throw malformed('settings of an allocator that is not known', this.at())
     // The section is at the address that reservePayload returned.
-    const isFine = body.length === payload || kernel.run.restore(SECTION_HEAD + payload, body.length - payload)
+    const isFine = body.length === payload || kernel.run.restore(Layout.SECTION_HEAD + payload, body.length - payload)
     kernel.refresh()
     if (!isFine) throw malformed('a checkpoint does not contain what it should', this.at())
   }
@@ -300,7 +284,7 @@ export class CompactDecoder extends InputReader implements Decoder {
   private notePlace(): void {
     const { traceOffset: trace, traces, blocks, events } = this
     const offset = this.input.offset - this.fileOffset
-    if (this.places.length < MAX_ENTRIES) this.places.push({ offset, trace, traces, blocks, events })
+    if (this.places.length < Layout.MAX_ENTRIES) this.places.push({ offset, trace, traces, blocks, events })
   }
 
   /** Whether these totals equal the totals so far. */
@@ -311,15 +295,15 @@ export class CompactDecoder extends InputReader implements Decoder {
   private openBlock(body: Uint8Array): void {
     const { header } = this
     if (header === undefined) throw malformed('a block before the first trace', this.at())
-    if (body.length < BLOCK_HEAD) throw malformed(`a block of ${body.length} bytes`, this.at())
+    if (body.length < Layout.BLOCK_HEAD) throw malformed(`a block of ${body.length} bytes`, this.at())
     const view = viewOf(body, 0)
     const count = view.getUint32(0, true)
-    if (count === 0 || count > BLOCK_EVENTS) throw malformed(`a block of ${count} events`, this.at())
+    if (count === 0 || count > Layout.BLOCK_EVENTS) throw malformed(`a block of ${count} events`, this.at())
     const { groups } = this
     this.groups = undefined
     if (groups !== undefined && groups.count !== count)
       throw malformed('the fields of groups are those of another number of events', this.at())
-    this.kernel?.run.beginDecoding(SECTION_HEAD + BLOCK_HEAD, body.length - BLOCK_HEAD)
+    this.kernel?.run.beginDecoding(Layout.SECTION_HEAD + Layout.BLOCK_HEAD, body.length - Layout.BLOCK_HEAD)
     this.block = { header, count, left: count, checksum: view.getUint32(4, true), groups, offset: this.input.offset }
   }
 
@@ -329,7 +313,7 @@ export class CompactDecoder extends InputReader implements Decoder {
     const { run } = kernel
     const rows = run.decode(Math.min(block.left, KERNEL_EVENTS))
     kernel.refresh()
-    const at = place(block.offset, this.delivered)
+    const at = Layout.place(block.offset, this.delivered)
     if (run.fault.value !== 0) throw faultError(run.fault.value, at)
     const batch = kernel.columns.take(rows, run.fields.value & ALL_FIELDS, block.header, takeStrings(kernel))
     const wrong = (batch.columns & FieldBit.fields) === 0 ? undefined : wrongFields(batch)
@@ -351,7 +335,7 @@ export class CompactDecoder extends InputReader implements Decoder {
 
   private openEnd(body: Uint8Array): void {
     this.giveHeader()
-    if (body.length !== TOTALS_BYTES) throw malformed(`an end section of ${body.length} bytes`, this.at())
+    if (body.length !== Layout.TOTALS_BYTES) throw malformed(`an end section of ${body.length} bytes`, this.at())
     if (!this.hasTotals(totalsAt(body, 0)))
       throw malformed('traces, blocks or events are missing: the totals are others', this.at())
     this.dispose()
@@ -366,8 +350,8 @@ export class CompactDecoder extends InputReader implements Decoder {
 
 /** The level of a section of a trace; of any other, some level. */
 function levelIn(section: Uint8Array): CompactLevel {
-  const level = section[SECTION_HEAD + 1]
-  return isLevel(level) ? level : LEVEL.fast
+  const level = section[Layout.SECTION_HEAD + 1]
+  return Layout.isLevel(level) ? level : Layout.LEVEL.fast
 }
 
 function viewOf(bytes: Uint8Array, at: number): DataView {

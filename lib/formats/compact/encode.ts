@@ -24,27 +24,8 @@ import {
   STRING_FIELDS,
   type CompactKernel,
 } from './kernel.js'
-import {
-  BLOCK_EVENTS,
-  BLOCK_HEAD,
-  CARRIED,
-  CHECKPOINT_HEAD,
-  CHECKSUM_BYTES,
-  FLAG_RESET,
-  FORMAT,
-  LEVEL,
-  MAGIC,
-  MAX_BODY,
-  MAX_ENTRIES,
-  MAX_FRAMES,
-  MAX_HEADER,
-  MAX_NAME,
-  MAX_NEW_NAMES,
-  SECTION,
-  SECTION_HEAD,
-  VERSION,
-  type CompactLevel,
-} from './layout.js'
+import type { CompactLevel } from './layout.js'
+import * as Layout from './layout.js'
 import { CHECKPOINT, distanceOf, ONE_LEVEL, RESET_EVENTS } from './options.js'
 import { indexBody, totalsBytes, type Place, type Totals } from './places.js'
 
@@ -119,8 +100,8 @@ export class CompactEncoder implements Encoder {
   constructor(options: CompactEncodeOptions = {}) {
     checkOptions(options, OPTIONS, 'CompactEncoder')
     this.distance = options.checkpoint === undefined ? Infinity : distanceOf(options.checkpoint)
-    this.level = options.level ?? (options.fast === true ? LEVEL.fast : LEVEL.best)
-    this.losses = Losses.ofAll(FORMAT, CARRIED, options.strict)
+    this.level = options.level ?? (options.fast === true ? Layout.LEVEL.fast : Layout.LEVEL.best)
+    this.losses = Losses.ofAll(Layout.FORMAT, Layout.CARRIED, options.strict)
   }
 
   feed(batch: EventBatch): void {
@@ -144,8 +125,8 @@ export class CompactEncoder implements Encoder {
       if (this.header === undefined) this.beginTrace(NO_HEADER)
       this.settle()
       this.endBlock()
-      if (this.distance !== Infinity) this.section(SECTION.index, indexBody(this.places, this.written))
-      this.section(SECTION.end, totalsBytes(this.totals))
+      if (this.distance !== Infinity) this.section(Layout.SECTION.index, indexBody(this.places, this.written))
+      this.section(Layout.SECTION.end, totalsBytes(this.totals))
     })
     this.dispose()
   }
@@ -175,7 +156,7 @@ export class CompactEncoder implements Encoder {
 
   /** The position of the next event, for errors. */
   private get at(): TracePosition {
-    return { format: FORMAT, event: this.events + 1 }
+    return { format: Layout.FORMAT, event: this.events + 1 }
   }
 
   private get kernel(): CompactKernel {
@@ -189,14 +170,14 @@ export class CompactEncoder implements Encoder {
 
   private beginTrace(header: TraceHeader): void {
     if (this.header === undefined) {
-      this.sink.append(MAGIC)
-      this.sink.append(Uint8Array.of(VERSION, 0))
-      this.written = MAGIC.length + 2
+      this.sink.append(Layout.MAGIC)
+      this.sink.append(Uint8Array.of(Layout.VERSION, 0))
+      this.written = Layout.MAGIC.length + 2
     }
     this.settle()
     this.endBlock()
     const description = text.encode(headerText(header))
-    if (description.length > MAX_HEADER) throw limit(`a header of more than ${MAX_HEADER} bytes`, this.at)
+    if (description.length > Layout.MAX_HEADER) throw limit(`a header of more than ${Layout.MAX_HEADER} bytes`, this.at)
     const resets = this.header === undefined || this.sinceReset >= RESET_EVENTS
     if (resets && this.header !== undefined) {
       this.kernel.run.reset()
@@ -216,7 +197,7 @@ export class CompactEncoder implements Encoder {
     this.held = undefined
     const isFutile = held.allocations < FEW_ALLOCATIONS || hasInventedAddresses(header)
     this.settings = settingsBytes(isFutile ? undefined : recognize(held.batches, false)[0]?.settings)
-    this.writeTrace(FLAG_RESET, this.settings, text.encode(headerText(header)))
+    this.writeTrace(Layout.FLAG_RESET, this.settings, text.encode(headerText(header)))
     this.simulate(this.settings)
     for (const batch of held.batches) this.write(batch, 0)
   }
@@ -225,12 +206,12 @@ export class CompactEncoder implements Encoder {
     const before = { ...this.totals, traces: this.traces - 1 }
     this.traceOffset = this.written
     let totals: Uint8Array = NOTHING
-    if ((flags & FLAG_RESET) !== 0) {
+    if ((flags & Layout.FLAG_RESET) !== 0) {
       this.notePlace(before)
       totals = totalsBytes(before)
     }
     const head = Uint8Array.of(flags, this.level, settings.length)
-    this.section(SECTION.trace, head, totals, settings, description)
+    this.section(Layout.SECTION.trace, head, totals, settings, description)
   }
 
   private write(batch: EventBatch, first: number): void {
@@ -247,7 +228,7 @@ export class CompactEncoder implements Encoder {
           most = row + GroupWriter.fitting(batch, from + row, Math.min(GROUP_EVENTS, rows - row))
           if (most === row) this.refuse()
         }
-        const to = Math.min(most, row + BLOCK_EVENTS - this.inBlock, row + this.distance - this.sinceReset)
+        const to = Math.min(most, row + Layout.BLOCK_EVENTS - this.inBlock, row + this.distance - this.sinceReset)
         const end = kernel.run.encode(row, to)
         kernel.refresh()
         this.groups.add(batch, from + row, end - row)
@@ -256,7 +237,7 @@ export class CompactEncoder implements Encoder {
         this.sinceReset += end - row
         row = end
         if (kernel.run.fault.value !== 0) this.refuse(kernel.run.fault.value)
-        if (this.inBlock === BLOCK_EVENTS || end < to || this.groups.isFull) this.endBlock()
+        if (this.inBlock === Layout.BLOCK_EVENTS || end < to || this.groups.isFull) this.endBlock()
       }
     }
   }
@@ -269,7 +250,7 @@ export class CompactEncoder implements Encoder {
     if (fault === NO_MEMORY) throw faultError(fault, this.at)
     // Readers ignore the bytes that were written of that event.
     this.endBlock()
-    const most = `a name has at most ${MAX_NAME} bytes, a stack ${MAX_FRAMES} frames, a block ${MAX_NEW_NAMES} bytes`
+    const most = `a name has at most ${Layout.MAX_NAME} bytes, a stack ${Layout.MAX_FRAMES} frames, a block ${Layout.MAX_NEW_NAMES} bytes`
     throw limit(`the new names of an event: ${most}`, this.at)
   }
 
@@ -289,21 +270,21 @@ export class CompactEncoder implements Encoder {
     const { run } = kernel
     const length = run.endWriting()
     kernel.refresh()
-    const head = new DataView(new ArrayBuffer(BLOCK_HEAD))
+    const head = new DataView(new ArrayBuffer(Layout.BLOCK_HEAD))
     head.setUint32(0, this.inBlock, true)
     head.setUint32(4, run.eventsChecksum() >>> 0, true)
     const payload = new Uint8Array(run.memory.buffer, run.payloadStart(), length).slice()
     this.inBlock = 0
     this.blocks++
     const groups = this.groups.take()
-    if (groups !== undefined) this.section(SECTION.groups, groups)
-    this.section(SECTION.block, new Uint8Array(head.buffer), payload)
+    if (groups !== undefined) this.section(Layout.SECTION.groups, groups)
+    this.section(Layout.SECTION.block, new Uint8Array(head.buffer), payload)
   }
 
   /** Notes that readers can begin with the next section. */
   private notePlace(before: Totals): void {
     const { written: offset, traceOffset: trace } = this
-    if (this.places.length < MAX_ENTRIES) this.places.push({ offset, trace, ...before })
+    if (this.places.length < Layout.MAX_ENTRIES) this.places.push({ offset, trace, ...before })
   }
 
   /**
@@ -317,11 +298,11 @@ export class CompactEncoder implements Encoder {
     const length = kernel.run.save()
     kernel.refresh()
     const kept = new Uint8Array(kernel.run.memory.buffer, kernel.run.payloadStart(), length).slice()
-    const fits = CHECKPOINT_HEAD + settings.length + length <= MAX_BODY
+    const fits = Layout.CHECKPOINT_HEAD + settings.length + length <= Layout.MAX_BODY
     const payload = fits && this.forget(settings, kept) ? kept : NOTHING
     if (payload.length < length) this.forget(settings, payload)
     this.notePlace(this.totals)
-    this.section(SECTION.checkpoint, totalsBytes(this.totals), Uint8Array.of(settings.length), settings, payload)
+    this.section(Layout.SECTION.checkpoint, totalsBytes(this.totals), Uint8Array.of(settings.length), settings, payload)
     this.sinceReset = 0
     this.strings = undefined
     this.put(batch)
@@ -349,12 +330,12 @@ export class CompactEncoder implements Encoder {
   /** Writes a section, whose body is these parts. */
   private section(type: number, ...parts: readonly Uint8Array[]): void {
     const body = parts.reduce((sum, part) => sum + part.length, 0)
-    if (body > MAX_BODY) throw limit(`a section of ${body} bytes`, this.at)
-    const bytes = new Uint8Array(SECTION_HEAD + body + CHECKSUM_BYTES)
+    if (body > Layout.MAX_BODY) throw limit(`a section of ${body} bytes`, this.at)
+    const bytes = new Uint8Array(Layout.SECTION_HEAD + body + Layout.CHECKSUM_BYTES)
     const view = new DataView(bytes.buffer)
     bytes[0] = type
     view.setUint32(1, body, true)
-    let to = SECTION_HEAD
+    let to = Layout.SECTION_HEAD
     for (const part of parts) {
       bytes.set(part, to)
       to += part.length

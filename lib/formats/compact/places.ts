@@ -1,16 +1,6 @@
 import type { TraceHeader } from '../../event/header.js'
-import {
-  BLOCK_EVENTS,
-  ENTRY_BYTES,
-  FLAG_RESET,
-  HEAD_BYTES,
-  INDEX_TAIL,
-  MAX_ENTRIES,
-  SECTION_MORE,
-  TOTALS_BYTES,
-  TRACE_HEAD,
-  type CompactLevel,
-} from './layout.js'
+import type { CompactLevel } from './layout.js'
+import * as Layout from './layout.js'
 
 /** The numbers of traces, blocks and events, in total or before a place. */
 export interface Totals {
@@ -51,23 +41,23 @@ export function totalsAt(bytes: Uint8Array, at: number): Totals {
 
 /** The body of the index of these places, which begins at this offset of its file. */
 export function indexBody(places: readonly Place[], offset: number): Uint8Array {
-  const length = places.length * ENTRY_BYTES + INDEX_TAIL
+  const length = places.length * Layout.ENTRY_BYTES + Layout.INDEX_TAIL
   const body = new Uint8Array(length)
   places.forEach((place, i) => {
-    body.set(words([place.offset, place.trace, place.traces, place.blocks, place.events]), i * ENTRY_BYTES)
+    body.set(words([place.offset, place.trace, place.traces, place.blocks, place.events]), i * Layout.ENTRY_BYTES)
   })
-  body.set(words([offset]), length - INDEX_TAIL)
-  new DataView(body.buffer).setUint32(length - 4, length + SECTION_MORE, true)
+  body.set(words([offset]), length - Layout.INDEX_TAIL)
+  new DataView(body.buffer).setUint32(length - 4, length + Layout.SECTION_MORE, true)
   return body
 }
 
 /** The places of an index's body, and the offset at which its section begins; undefined if they make no sense. */
 export function parseIndex(body: Uint8Array): { readonly places: Place[]; readonly offset: number } | undefined {
-  const entries = (body.length - INDEX_TAIL) / ENTRY_BYTES
-  if (!Number.isInteger(entries) || entries < 1 || entries > MAX_ENTRIES) return undefined
-  const offset = wordAt(body, body.length - INDEX_TAIL)
+  const entries = (body.length - Layout.INDEX_TAIL) / Layout.ENTRY_BYTES
+  if (!Number.isInteger(entries) || entries < 1 || entries > Layout.MAX_ENTRIES) return undefined
+  const offset = wordAt(body, body.length - Layout.INDEX_TAIL)
   const places: Place[] = []
-  for (let at = 0; places.length < entries; at += ENTRY_BYTES) {
+  for (let at = 0; places.length < entries; at += Layout.ENTRY_BYTES) {
     const place = { offset: wordAt(body, at), trace: wordAt(body, at + 8), ...totalsAt(body, at + 16) }
     if (!Object.values(place).every(Number.isSafeInteger) || !canFollow(places.at(-1), place)) return undefined
     places.push(place)
@@ -78,7 +68,7 @@ export function parseIndex(body: Uint8Array): { readonly places: Place[]; readon
 /** Whether a place can follow another one, or can be the first of a file. */
 function canFollow(last: Place | undefined, place: Place): boolean {
   const { offset, trace, traces, blocks, events } = place
-  if (last === undefined) return offset === HEAD_BYTES && trace === offset && traces + blocks + events === 0
+  if (last === undefined) return offset === Layout.HEAD_BYTES && trace === offset && traces + blocks + events === 0
   // Only the totals of a checkpoint count the trace that contains it.
   const least = last.traces + (last.trace === last.offset ? 1 : 0)
   const isOfTrace = trace === offset || (trace >= last.trace && trace < offset)
@@ -89,7 +79,7 @@ function canFollow(last: Place | undefined, place: Place): boolean {
 export function isMore(before: Totals, after: Totals): boolean {
   const blocks = after.blocks - before.blocks
   const events = after.events - before.events
-  return after.traces >= before.traces && blocks >= 0 && events >= blocks && events <= blocks * BLOCK_EVENTS
+  return after.traces >= before.traces && blocks >= 0 && events >= blocks && events <= blocks * Layout.BLOCK_EVENTS
 }
 
 /**
@@ -99,7 +89,7 @@ export function isMore(before: Totals, after: Totals): boolean {
 export function lists(index: readonly Place[], found: readonly Place[], from: number): boolean {
   const listed = index.filter(({ offset }) => offset >= from)
   // A full index lacks the last places.
-  if (index.length === MAX_ENTRIES ? listed.length > found.length : listed.length !== found.length) return false
+  if (index.length === Layout.MAX_ENTRIES ? listed.length > found.length : listed.length !== found.length) return false
   return listed.every((place, i) => {
     const other = found[i]
     return (Object.keys(place) as (keyof Place)[]).every((key) => place[key] === other[key])
@@ -118,12 +108,12 @@ interface TraceParts {
 
 /** The parts of a trace section's body; undefined if it is too short. */
 export function traceParts(body: Uint8Array): TraceParts | undefined {
-  if (body.length < TRACE_HEAD) return undefined
+  if (body.length < Layout.TRACE_HEAD) return undefined
   const [flags, level, length] = body
-  const resets = (flags & FLAG_RESET) !== 0
-  const from = TRACE_HEAD + (resets ? TOTALS_BYTES : 0)
+  const resets = (flags & Layout.FLAG_RESET) !== 0
+  const from = Layout.TRACE_HEAD + (resets ? Layout.TOTALS_BYTES : 0)
   if (body.length < from + length) return undefined
-  const totals = resets ? totalsAt(body, TRACE_HEAD) : undefined
+  const totals = resets ? totalsAt(body, Layout.TRACE_HEAD) : undefined
   return { flags, level, totals, settings: body.slice(from, from + length), header: body.subarray(from + length) }
 }
 

@@ -2,23 +2,8 @@ import { malformed } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { parseHeader } from './header.js'
 import { acquireKernel, checksumOf, releaseKernel, type CompactKernel } from './kernel.js'
-import {
-  CHECKSUM_BYTES,
-  ENTRY_BYTES,
-  FORMAT,
-  HEAD_BYTES,
-  INDEX_TAIL,
-  isLevel,
-  LEVEL,
-  MAX_ENTRIES,
-  MAX_HEADER,
-  SECTION,
-  SECTION_HEAD,
-  SECTION_MORE,
-  TOTALS_BYTES,
-  TRACE_HEAD,
-  type CompactLevel,
-} from './layout.js'
+import type { CompactLevel } from './layout.js'
+import * as Layout from './layout.js'
 import { isMore, parseIndex, totalsAt, traceParts, type CompactStart, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
@@ -43,10 +28,10 @@ interface FileEnd {
   readonly length: number
 }
 
-const END_SECTION = TOTALS_BYTES + SECTION_MORE
-const MAX_INDEX = MAX_ENTRIES * ENTRY_BYTES + INDEX_TAIL + SECTION_MORE
+const END_SECTION = Layout.TOTALS_BYTES + Layout.SECTION_MORE
+const MAX_INDEX = Layout.MAX_ENTRIES * Layout.ENTRY_BYTES + Layout.INDEX_TAIL + Layout.SECTION_MORE
 /** The longest body of a trace section: the settings have at most 255 bytes. */
-const MAX_TRACE = TRACE_HEAD + TOTALS_BYTES + 255 + MAX_HEADER
+const MAX_TRACE = Layout.TRACE_HEAD + Layout.TOTALS_BYTES + 255 + Layout.MAX_HEADER
 /**
  * The maximum number of files to search, so that it takes bounded time and memory. With more files, an input is read
  * from its start.
@@ -61,7 +46,7 @@ const MAX_FILES = 65_536
  * @throws TraceError if the trace section at which to begin is damaged
  */
 export function findStart(size: number, event: number, read: ReadAt): Found {
-  const kernel = acquireKernel(LEVEL.fast)
+  const kernel = acquireKernel(Layout.LEVEL.fast)
   try {
     return find(size, event, { read, kernel })
   } finally {
@@ -103,23 +88,25 @@ function find(size: number, event: number, source: Source): Found {
 function fileBefore(end: number, source: Source): FileEnd | { readonly problem: string } | undefined {
   const { read } = source
   const from = end - END_SECTION
-  if (from < HEAD_BYTES) return undefined
-  const totals = sectionAt(from, SECTION.end, TOTALS_BYTES, source)
-  const tail = read(from - CHECKSUM_BYTES - INDEX_TAIL, INDEX_TAIL)
-  if (totals === undefined || tail.length < INDEX_TAIL) return undefined
-  const length = view(tail).getUint32(INDEX_TAIL - 4, true)
+  if (from < Layout.HEAD_BYTES) return undefined
+  const totals = sectionAt(from, Layout.SECTION.end, Layout.TOTALS_BYTES, source)
+  const tail = read(from - Layout.CHECKSUM_BYTES - Layout.INDEX_TAIL, Layout.INDEX_TAIL)
+  if (totals === undefined || tail.length < Layout.INDEX_TAIL) return undefined
+  const length = view(tail).getUint32(Layout.INDEX_TAIL - 4, true)
   const index = from - length
-  if (length < SECTION_MORE + INDEX_TAIL || index < HEAD_BYTES || length > MAX_INDEX) return undefined
-  if (read(index, 1)[0] !== SECTION.index) return undefined
+  if (length < Layout.SECTION_MORE + Layout.INDEX_TAIL || index < Layout.HEAD_BYTES || length > MAX_INDEX)
+    return undefined
+  if (read(index, 1)[0] !== Layout.SECTION.index) return undefined
   const offset = index - Number(view(tail).getBigUint64(0, true))
-  if (offset >= 0 && isFile(read(offset, HEAD_BYTES))) return { offset, totals: totalsAt(totals, 0), index, length }
-  const isWhole = sectionAt(index, SECTION.index, length - SECTION_MORE, source) !== undefined
+  if (offset >= 0 && isFile(read(offset, Layout.HEAD_BYTES)))
+    return { offset, totals: totalsAt(totals, 0), index, length }
+  const isWhole = sectionAt(index, Layout.SECTION.index, length - Layout.SECTION_MORE, source) !== undefined
   return { problem: `the index at byte ${index} is ${isWhole ? 'that of another file' : 'damaged'}` }
 }
 
 /** @param before the number of events before the file */
 function startIn({ offset, totals, index, length }: FileEnd, event: number, before: number, source: Source): Found {
-  const body = sectionAt(index, SECTION.index, length - SECTION_MORE, source)
+  const body = sectionAt(index, Layout.SECTION.index, length - Layout.SECTION_MORE, source)
   const places = body === undefined ? undefined : parseIndex(body)?.places
   if (places === undefined || !isMore(places.at(-1) as Totals, totals))
     return { problem: `the index at byte ${index} is damaged` }
@@ -130,7 +117,7 @@ function startIn({ offset, totals, index, length }: FileEnd, event: number, befo
 
 /** Whether a compact trace begins with these bytes. */
 export function isFile(head: Uint8Array): boolean {
-  return head.length === HEAD_BYTES && sniff(head)
+  return head.length === Layout.HEAD_BYTES && sniff(head)
 }
 
 /** The body of a section; undefined if it is not of this type or length, or damaged. */
@@ -140,12 +127,12 @@ export function sectionAt(
   length: number,
   { read, kernel }: Source,
 ): Uint8Array | undefined {
-  const bytes = read(offset, length + SECTION_MORE)
-  if (bytes.length < length + SECTION_MORE || bytes[0] !== type) return undefined
-  const whole = SECTION_HEAD + length
+  const bytes = read(offset, length + Layout.SECTION_MORE)
+  if (bytes.length < length + Layout.SECTION_MORE || bytes[0] !== type) return undefined
+  const whole = Layout.SECTION_HEAD + length
   if (view(bytes).getUint32(1, true) !== length) return undefined
   const checksum = checksumOf(kernel, bytes.subarray(0, whole))
-  return view(bytes).getUint32(whole, true) === checksum ? bytes.subarray(SECTION_HEAD, whole) : undefined
+  return view(bytes).getUint32(whole, true) === checksum ? bytes.subarray(Layout.SECTION_HEAD, whole) : undefined
 }
 
 /** The settings that apply within a trace. */
@@ -158,14 +145,14 @@ const BEGINS: InTrace = { header: NO_HEADER, level: undefined }
 
 /** The content of a trace section. */
 function traceAt(offset: number, source: Source): InTrace {
-  const at = { format: FORMAT, offset }
-  const head = source.read(offset, SECTION_HEAD)
-  const length = head.length < SECTION_HEAD ? 0 : view(head).getUint32(1, true)
-  const body = length > MAX_TRACE ? undefined : sectionAt(offset, SECTION.trace, length, source)
+  const at = { format: Layout.FORMAT, offset }
+  const head = source.read(offset, Layout.SECTION_HEAD)
+  const length = head.length < Layout.SECTION_HEAD ? 0 : view(head).getUint32(1, true)
+  const body = length > MAX_TRACE ? undefined : sectionAt(offset, Layout.SECTION.trace, length, source)
   const parts = body === undefined ? undefined : traceParts(body)
   if (parts === undefined) throw malformed('the trace section that the index names is damaged', at)
-  if (!isLevel(parts.level))
-    throw malformed(`level ${parts.level} is not known`, { ...at, offset: offset + SECTION_HEAD + 1 })
+  if (!Layout.isLevel(parts.level))
+    throw malformed(`level ${parts.level} is not known`, { ...at, offset: offset + Layout.SECTION_HEAD + 1 })
   return { header: parseHeader(parts.header, at), level: parts.level }
 }
 

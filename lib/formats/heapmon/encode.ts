@@ -9,18 +9,8 @@ import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LineEncoder, put } from '../../text/line-encoder.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
-import {
-  CARRIED,
-  DEFAULT_LAYOUT,
-  DEL,
-  FILLED,
-  layoutOf,
-  NAME,
-  OLD,
-  COLUMN_HEADINGS,
-  WIDTHS,
-  type HeapmonLayout,
-} from './layout.js'
+import type { HeapmonLayout } from './layout.js'
+import * as Layout from './layout.js'
 import { Names, type Name } from './names.js'
 
 const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE } = Kind
@@ -31,7 +21,7 @@ const { oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, function: HAS_FUNCTION, typ
 const { stack: HAS_STACK } = FieldBit
 
 const LETTER_X = 0x78
-const [THREAD_WIDTH, TIME_WIDTH, ADDRESS_WIDTH, SIZE_WIDTH, TYPE_WIDTH] = WIDTHS
+const [THREAD_WIDTH, TIME_WIDTH, ADDRESS_WIDTH, SIZE_WIDTH, TYPE_WIDTH] = Layout.WIDTHS
 /** An upper bound for a line without its type and its stack. */
 const MAX_NUMBERS = 512
 
@@ -54,7 +44,7 @@ export class HeapmonEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly names = new Names()
   private readonly options: HeapmonEncodeOptions
-  private layout = DEFAULT_LAYOUT
+  private layout = Layout.DEFAULT_LAYOUT
   private tabs = true
   private header: TraceHeader | undefined
   /** The event's time in microseconds. */
@@ -65,7 +55,7 @@ export class HeapmonEncoder extends LineEncoder {
     checkOptions(options, OPTIONS, 'HeapmonEncoder')
     super()
     this.options = options
-    this.losses = new AddressedLosses(FieldBit.process, NAME, CARRIED, options.strict, FILLED)
+    this.losses = new AddressedLosses(FieldBit.process, Layout.NAME, Layout.CARRIED, options.strict, Layout.FILLED)
     this.losses.useUnit('us')
   }
 
@@ -117,7 +107,7 @@ export class HeapmonEncoder extends LineEncoder {
   /** Starts another trace. After the first one, only a header row can mark the start. */
   private begin(batch: EventBatch): void {
     const { headerRow, separator } = this.options
-    const own = layoutOf(batch.header)
+    const own = Layout.layoutOf(batch.header)
     this.layout = {
       headerRow: headerRow === true || own.headerRow,
       separator: separator ?? own.separator,
@@ -135,10 +125,10 @@ export class HeapmonEncoder extends LineEncoder {
     sink.reserve(MAX_NUMBERS)
     const out = sink.bytes
     let p = this.indent(out, sink.pos)
-    COLUMN_HEADINGS.forEach((title, column) => {
+    Layout.COLUMN_HEADINGS.forEach((title, column) => {
       const start = p
       for (const char of ascii(title)) out[p++] = char
-      const width = WIDTHS[column]
+      const width = Layout.WIDTHS[column]
       if (width !== undefined) p = this.gap(out, p, start, width)
     })
     out[p++] = LF
@@ -172,7 +162,7 @@ export class HeapmonEncoder extends LineEncoder {
     p = this.gap(out, p, start, THREAD_WIDTH)
 
     start = p
-    if (what === EXISTING) p = put(out, p, OLD)
+    if (what === EXISTING) p = put(out, p, Layout.OLD)
     else p = writeDecimal(out, p, this.timeLo, this.timeHi)
     p = this.gap(out, p, start, TIME_WIDTH)
 
@@ -183,7 +173,7 @@ export class HeapmonEncoder extends LineEncoder {
     p = this.gap(out, p, start, ADDRESS_WIDTH)
 
     start = p
-    if (what === FREE) p = put(out, p, DEL)
+    if (what === FREE) p = put(out, p, Layout.DEL)
     else if ((fields & HAS_SIZE) !== 0) p = writeDecimal(out, p, batch.size.words[at + LO], batch.size.words[at + HI])
     else out[p++] = ZERO
     p = this.gap(out, p, start, SIZE_WIDTH)

@@ -4,20 +4,8 @@ import { APIS, FieldBit, Kind } from '../../event/fields.js'
 import { NO_HEADER } from '../../event/header.js'
 import type { Losses } from '../../kernel/losses.js'
 import { areFeatures } from './features.js'
-import {
-  DEFAULT_ALLOC,
-  DEFAULT_FREE,
-  EventId,
-  FORMAT,
-  MAX_RECORD,
-  NO_TYPE,
-  TYPE_OF_ALLOC,
-  TYPES,
-  TYPE_OF_FREE,
-  allocSize,
-  coreSize,
-  type KmemtraceLayout,
-} from './layout.js'
+import type { KmemtraceLayout } from './layout.js'
+import * as Layout from './layout.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
 
 const { api: HAS_API, address: HAS_ADDRESS, oldAddress: HAS_OLD_ADDRESS, size: HAS_SIZE, cpu: HAS_CPU } = FieldBit
@@ -25,14 +13,14 @@ const { sequence: HAS_SEQUENCE, time: HAS_TIME, count: HAS_COUNT, code: HAS_CODE
 const { attributes: HAS_ATTRIBUTES } = FieldBit
 const { alloc: KIND_ALLOC, free: KIND_FREE, realloc: KIND_REALLOC, existing: KIND_EXISTING, lost: KIND_LOST } = Kind
 const { other: KIND_OTHER } = Kind
-const { alloc: ALLOC, free: FREE } = EventId
+const { alloc: ALLOC, free: FREE } = Layout.EventId
 
 /** The losses to count for functions without a type, by the code of `Api`. */
-const ALLOC_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_ALLOC}`)
-const FREE_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_FREE}`)
+const ALLOC_NOTES = APIS.map((name) => `api ${name}, written as ${Layout.DEFAULT_ALLOC}`)
+const FREE_NOTES = APIS.map((name) => `api ${name}, written as ${Layout.DEFAULT_FREE}`)
 
-const NO_ALLOC_API = `no api, written as ${DEFAULT_ALLOC}`
-const NO_FREE_API = `no api, written as ${DEFAULT_FREE}`
+const NO_ALLOC_API = `no api, written as ${Layout.DEFAULT_ALLOC}`
+const NO_FREE_API = `no api, written as ${Layout.DEFAULT_FREE}`
 
 /** The result of `typeOf` for an event without a record. */
 const LEFT_OUT = -1
@@ -162,7 +150,7 @@ export class RecordList {
       const code = batch.code[i]
       if (code <= 0xffff && (code & 0xff) === event && isOwn(batch)) {
         if ((fields & HAS_API) !== 0) losses.countEvent('api of events with a code', batch, i)
-        if (code >>> 8 < TYPES) losses.countEvent('codes that stand for an api', batch, i)
+        if (code >>> 8 < Layout.TYPES) losses.countEvent('codes that stand for an api', batch, i)
         return code >>> 8
       }
       losses.countEvent('codes that are not those of kmemtrace', batch, i)
@@ -172,8 +160,8 @@ export class RecordList {
       return 0
     }
     const api = batch.api[i]
-    const type = (event === FREE ? TYPE_OF_FREE : TYPE_OF_ALLOC)[api]
-    if (type !== NO_TYPE) return type
+    const type = (event === FREE ? Layout.TYPE_OF_FREE : Layout.TYPE_OF_ALLOC)[api]
+    if (type !== Layout.NO_TYPE) return type
     losses.countEvent((event === FREE ? FREE_NOTES : ALLOC_NOTES)[api], batch, i)
     return 0
   }
@@ -201,8 +189,8 @@ export class RecordList {
       losses.countEvent('empty attributes', batch, i)
       return false
     }
-    if ((event === ALLOC ? allocSize(layout) : coreSize(layout)) + bytes.length > MAX_RECORD) {
-      losses.countEvent(`attributes that make a record longer than ${MAX_RECORD} bytes`, batch, i)
+    if ((event === ALLOC ? Layout.allocSize(layout) : Layout.coreSize(layout)) + bytes.length > Layout.MAX_RECORD) {
+      losses.countEvent(`attributes that make a record longer than ${Layout.MAX_RECORD} bytes`, batch, i)
       return false
     }
     if (event > FREE || isOwn(batch) || areFeatures(bytes, 0, bytes.length, layout.byteOrder === 'little')) return true
@@ -218,7 +206,7 @@ export function zerosOf({ elements: { words } }: EventBatch, i: number): number 
 
 /** Whether codes and attributes have kmemtrace's meanings, which is assumed for events without a header. */
 function isOwn({ header }: EventBatch): boolean {
-  return header.format === FORMAT || header.format === NO_HEADER.format
+  return header.format === Layout.FORMAT || header.format === NO_HEADER.format
 }
 
 /** Whether a time in microseconds is too long in nanoseconds. Few are long enough for a check of all bits. */

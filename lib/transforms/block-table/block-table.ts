@@ -14,31 +14,7 @@ import { FREE, LIVE, OVERLAP, REALLOC, RESIZE, RowWriter, type StreamMoment } fr
 import { HAS_SITE } from '../statistics/site-keys.js'
 import { Origins } from './origins.js'
 import { StackNumbers } from './stack-numbers.js'
-import {
-  ADDRESS,
-  ALIVE,
-  API,
-  AT_PEAK,
-  BIRTH,
-  CLOCK,
-  copy,
-  FIRST_SIZE,
-  FLAGS,
-  NUMBER,
-  OF_LAST,
-  PEAK,
-  PEAK_SIZE,
-  PROCESS,
-  REALLOCS,
-  SINCE,
-  SINCE_TIME,
-  SITE,
-  SIZE,
-  THREAD,
-  TIME,
-  UNBORN,
-  WIDTH,
-} from './words.js'
+import * as Word from './words.js'
 
 /** The bits of columns that not all rows have. */
 const {
@@ -72,7 +48,7 @@ export interface BlockTableOptions {
  */
 export class BlockTable implements Stage<EventBatch, BlockRows> {
   readonly consumes = true
-  private readonly liveSet = new BlockFates(WIDTH)
+  private readonly liveSet = new BlockFates(Word.WIDTH)
   private readonly origins: Origins
   private readonly rows: BlockRows
   private readonly hasSpans: boolean
@@ -215,14 +191,14 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   }
 
   private isLive(block: number): boolean {
-    return (this.liveSet.words[block * WIDTH + FLAGS] & ALIVE) !== 0
+    return (this.liveSet.words[block * Word.WIDTH + Word.FLAGS] & Word.ALIVE) !== 0
   }
 
   private sweep(): void {
     const { origins, liveSet } = this
     origins.beginSweep()
     for (let block = 1; block <= this.highest; block++) {
-      const at = block * WIDTH + SITE
+      const at = block * Word.WIDTH + Word.SITE
       if (this.isLive(block)) liveSet.words[at] = origins.move(liveSet.words[at])
     }
     origins.endSweep()
@@ -282,8 +258,8 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   /** Handles a block that has ended or was resized. */
   private lose(block: number): void {
     const { words } = this.liveSet
-    const at = block * WIDTH
-    words[at + FLAGS] = words[at + FLAGS] & ~ALIVE
+    const at = block * Word.WIDTH
+    words[at + Word.FLAGS] = words[at + Word.FLAGS] & ~Word.ALIVE
   }
 
   /**
@@ -291,12 +267,12 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
    */
   private keepPeak(block: number): void {
     const { words } = this.liveSet
-    const at = block * WIDTH
-    if (this.hasSpans || numberAt(words, at + SINCE) > this.moment.peak) return
-    setNumber(words, at + PEAK, this.moment.peak)
-    words[at + PEAK_SIZE] = words[at + SIZE]
-    words[at + PEAK_SIZE + 1] = words[at + SIZE + 1]
-    words[at + FLAGS] = words[at + FLAGS] | AT_PEAK
+    const at = block * Word.WIDTH
+    if (this.hasSpans || numberAt(words, at + Word.SINCE) > this.moment.peak) return
+    setNumber(words, at + Word.PEAK, this.moment.peak)
+    words[at + Word.PEAK_SIZE] = words[at + Word.SIZE]
+    words[at + Word.PEAK_SIZE + 1] = words[at + Word.SIZE + 1]
+    words[at + Word.FLAGS] = words[at + Word.FLAGS] | Word.AT_PEAK
   }
 
   /** Handles an event that begins or resizes a block. @param old the previous block, 0 for none */
@@ -305,61 +281,61 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     const { at: i, moment } = this
     const { event, allocated } = moment
     const mask = batch.mask[i]
-    const at = block * WIDTH
-    if (block !== old && old !== 0) words.copyWithin(at, old * WIDTH, (old + 1) * WIDTH)
+    const at = block * Word.WIDTH
+    if (block !== old && old !== 0) words.copyWithin(at, old * Word.WIDTH, (old + 1) * Word.WIDTH)
     if (block > this.highest) this.highest = block
-    let flags = old === 0 ? (batch.kind[i] === EXISTING ? UNBORN : 0) : words[at + FLAGS] & ~OF_LAST
-    setNumber(words, at + SINCE, event)
+    let flags = old === 0 ? (batch.kind[i] === EXISTING ? Word.UNBORN : 0) : words[at + Word.FLAGS] & ~Word.OF_LAST
+    setNumber(words, at + Word.SINCE, event)
     if ((mask & HAS_ADDRESS) !== 0) {
       flags |= ADDRESS_BIT
-      copy(words, at + ADDRESS, batch.address, i)
+      Word.copy(words, at + Word.ADDRESS, batch.address, i)
     } else if (old !== 0 && (mask & HAS_OLD_ADDRESS) !== 0) {
       // A realloc in place may have only one address.
       flags |= ADDRESS_BIT
-      copy(words, at + ADDRESS, batch.oldAddress, i)
+      Word.copy(words, at + Word.ADDRESS, batch.oldAddress, i)
     }
     if ((mask & HAS_SIZE) !== 0) {
       flags |= SIZE_BIT
-      copy(words, at + SIZE, batch.size, i)
+      Word.copy(words, at + Word.SIZE, batch.size, i)
     } else {
-      words[at + SIZE] = words[at + SIZE + 1] = 0
+      words[at + Word.SIZE] = words[at + Word.SIZE + 1] = 0
     }
     if ((mask & HAS_PROCESS) !== 0) {
       flags |= PROCESS_BIT
-      copy(words, at + PROCESS, batch.process, i)
+      Word.copy(words, at + Word.PROCESS, batch.process, i)
     }
     if ((mask & HAS_THREAD) !== 0) {
       flags |= THREAD_BIT
-      copy(words, at + THREAD, batch.thread, i)
+      Word.copy(words, at + Word.THREAD, batch.thread, i)
     }
     if ((mask & HAS_API) !== 0) {
       flags |= API_BIT
-      words[at + API] = batch.api[i]
+      words[at + Word.API] = batch.api[i]
     }
     if ((mask & HAS_TIME) !== 0) {
       flags |= SINCE_TIME_BIT
-      copy(words, at + SINCE_TIME, batch.time, i)
+      Word.copy(words, at + Word.SINCE_TIME, batch.time, i)
     }
-    const sizeLo = words[at + SIZE]
-    const sizeHi = words[at + SIZE + 1]
+    const sizeLo = words[at + Word.SIZE]
+    const sizeHi = words[at + Word.SIZE + 1]
     allocated.add(sizeLo, sizeHi)
     if (old === 0) {
-      setNumber(words, at + BIRTH, event)
-      setNumber(words, at + NUMBER, moment.blockEvents)
-      words[at + CLOCK] = allocated.lo
-      setNumber(words, at + CLOCK + 1, allocated.hi)
+      setNumber(words, at + Word.BIRTH, event)
+      setNumber(words, at + Word.NUMBER, moment.blockEvents)
+      words[at + Word.CLOCK] = allocated.lo
+      setNumber(words, at + Word.CLOCK + 1, allocated.hi)
       if ((flags & SINCE_TIME_BIT) !== 0) {
         flags |= TIME_BIT
-        words[at + TIME] = words[at + SINCE_TIME]
-        words[at + TIME + 1] = words[at + SINCE_TIME + 1]
+        words[at + Word.TIME] = words[at + Word.SINCE_TIME]
+        words[at + Word.TIME + 1] = words[at + Word.SINCE_TIME + 1]
       }
       if ((flags & SIZE_BIT) !== 0) flags |= FIRST_SIZE_BIT
-      words[at + FIRST_SIZE] = sizeLo
-      words[at + FIRST_SIZE + 1] = sizeHi
-      words[at + REALLOCS] = 0
-    } else words[at + REALLOCS] = words[at + REALLOCS] + 1
+      words[at + Word.FIRST_SIZE] = sizeLo
+      words[at + Word.FIRST_SIZE + 1] = sizeHi
+      words[at + Word.REALLOCS] = 0
+    } else words[at + Word.REALLOCS] = words[at + Word.REALLOCS] + 1
     const named = old === 0 || (mask & HAS_SITE) !== 0 ? this.origins.of(batch, i) : UNNAMED
-    words[at + SITE] = siteOfBlock(named, old !== 0, words[at + SITE])
-    words[at + FLAGS] = flags | ALIVE
+    words[at + Word.SITE] = siteOfBlock(named, old !== 0, words[at + Word.SITE])
+    words[at + Word.FLAGS] = flags | Word.ALIVE
   }
 }

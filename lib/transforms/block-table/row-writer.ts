@@ -6,31 +6,7 @@ import type { Sum } from '../statistics/sums.js'
 import { ENDINGS, RowBit, type BlockRows } from './columns.js'
 import type { Origins } from './origins.js'
 import { Place, RECORD } from './place.js'
-import {
-  ADDRESS,
-  API,
-  AT_PEAK,
-  BIRTH,
-  CLOCK,
-  FIRST_SIZE,
-  FLAGS,
-  NUMBER,
-  PEAK,
-  PEAK_SIZE,
-  PROCESS,
-  put,
-  putNumber,
-  REALLOCS,
-  ROW_BITS,
-  SINCE,
-  SINCE_TIME,
-  SITE,
-  SIZE,
-  THREAD,
-  TIME,
-  UNBORN,
-  WIDTH,
-} from './words.js'
+import * as Word from './words.js'
 
 /** The bits of columns that not all rows have. */
 const {
@@ -98,23 +74,23 @@ export class RowWriter {
   write(words: Uint32Array, block: number, ending: number, batch?: EventBatch, i = 0): void {
     const { rows, origins, moment } = this
     const row = rows.count++
-    const at = block * WIDTH
-    const flags = words[at + FLAGS]
-    let mask = flags & ROW_BITS
+    const at = block * Word.WIDTH
+    const flags = words[at + Word.FLAGS]
+    let mask = flags & Word.ROW_BITS
     rows.trace[row] = moment.trace
     rows.ending[row] = ending
-    rows.reallocs[row] = words[at + REALLOCS]
-    rows.api[row] = words[at + API]
-    put(rows.birth, row, words, at + BIRTH)
-    put(rows.since, row, words, at + SINCE)
-    put(rows.process, row, words, at + PROCESS)
-    put(rows.thread, row, words, at + THREAD)
-    put(rows.address, row, words, at + ADDRESS)
-    put(rows.firstSize, row, words, at + FIRST_SIZE)
-    put(rows.size, row, words, at + SIZE)
-    put(rows.time, row, words, at + TIME)
-    put(rows.sinceTime, row, words, at + SINCE_TIME)
-    const record = words[at + SITE] * RECORD
+    rows.reallocs[row] = words[at + Word.REALLOCS]
+    rows.api[row] = words[at + Word.API]
+    Word.put(rows.birth, row, words, at + Word.BIRTH)
+    Word.put(rows.since, row, words, at + Word.SINCE)
+    Word.put(rows.process, row, words, at + Word.PROCESS)
+    Word.put(rows.thread, row, words, at + Word.THREAD)
+    Word.put(rows.address, row, words, at + Word.ADDRESS)
+    Word.put(rows.firstSize, row, words, at + Word.FIRST_SIZE)
+    Word.put(rows.size, row, words, at + Word.SIZE)
+    Word.put(rows.time, row, words, at + Word.TIME)
+    Word.put(rows.sinceTime, row, words, at + Word.SINCE_TIME)
+    const record = words[at + Word.SITE] * RECORD
     const { records } = origins
     mask |= records[record + Place.rowMask]
     rows.site[row] = records[record + Place.site]
@@ -133,15 +109,15 @@ export class RowWriter {
     rows.type[row] = records[record + Place.type]
     rows.callSite.words[2 * row + LO] = records[record + Place.lo]
     rows.callSite.words[2 * row + HI] = records[record + Place.hi]
-    const since = numberAt(words, at + SINCE)
+    const since = numberAt(words, at + Word.SINCE)
     if (since <= moment.peak) {
       mask |= PEAK_EVENT_BIT | PEAK_SIZE_BIT
-      putNumber(rows.peakEvent, row, moment.peak)
-      put(rows.peakSize, row, words, at + SIZE)
-    } else if ((flags & AT_PEAK) !== 0) {
+      Word.putNumber(rows.peakEvent, row, moment.peak)
+      Word.put(rows.peakSize, row, words, at + Word.SIZE)
+    } else if ((flags & Word.AT_PEAK) !== 0) {
       mask |= PEAK_EVENT_BIT | PEAK_SIZE_BIT
-      put(rows.peakEvent, row, words, at + PEAK)
-      put(rows.peakSize, row, words, at + PEAK_SIZE)
+      Word.put(rows.peakEvent, row, words, at + Word.PEAK)
+      Word.put(rows.peakSize, row, words, at + Word.PEAK_SIZE)
     }
     rows.temporary[row] = rows.temporaryMemray[row] = 0
     if (moment.isIdentified) mask |= TEMPORARY_BIT | TEMPORARY_MEMRAY_BIT
@@ -151,7 +127,7 @@ export class RowWriter {
         mask |= this.writeCaller(row, batch, i)
         rows.temporary[row] = (moment.fate & BlockFate.byHeaptrack) === 0 ? 0 : 1
         rows.temporaryMemray[row] = (moment.fate & BlockFate.byMemray) === 0 ? 0 : 1
-        const hasLifetime = ending !== RESIZE && moment.isIdentified && (flags & UNBORN) === 0
+        const hasLifetime = ending !== RESIZE && moment.isIdentified && (flags & Word.UNBORN) === 0
         if (hasLifetime) mask |= this.writeLifetime(words, row, at, mask)
       }
     }
@@ -164,7 +140,7 @@ export class RowWriter {
 
   /** Writes the end of a row, at the current event. @returns the columns */
   private writeEnd(row: number, batch: EventBatch, i: number): number {
-    putNumber(this.rows.until, row, this.moment.event)
+    Word.putNumber(this.rows.until, row, this.moment.event)
     if ((batch.mask[i] & HAS_TIME) === 0) return UNTIL_BIT
     this.rows.endTime.words.set(batch.time.words.subarray(2 * i, 2 * i + 2), 2 * row)
     return UNTIL_BIT | END_TIME_BIT
@@ -192,9 +168,9 @@ export class RowWriter {
   private writeLifetime(words: Uint32Array, row: number, at: number, mask: number): number {
     const { rows } = this
     const { allocated, blockEvents } = this.moment
-    putNumber(rows.lifetimeEvents, row, blockEvents - numberAt(words, at + NUMBER))
-    const lo = allocated.lo - words[at + CLOCK]
-    const hi = allocated.hi - numberAt(words, at + CLOCK + 1) - (lo < 0 ? 1 : 0)
+    Word.putNumber(rows.lifetimeEvents, row, blockEvents - numberAt(words, at + Word.NUMBER))
+    const lo = allocated.lo - words[at + Word.CLOCK]
+    const hi = allocated.hi - numberAt(words, at + Word.CLOCK + 1) - (lo < 0 ? 1 : 0)
     const isTooLong = hi >= WORD
     rows.lifetimeBytes.words[2 * row + LO] = isTooLong ? ALL_BITS : lo
     rows.lifetimeBytes.words[2 * row + HI] = isTooLong ? ALL_BITS : hi
@@ -202,8 +178,8 @@ export class RowWriter {
     if ((mask & TIME_BIT) === 0 || (mask & END_TIME_BIT) === 0) return columns
     const end = rows.endTime.words
     const endHi = end[2 * row + HI]
-    const timeLo = end[2 * row + LO] - words[at + TIME]
-    const timeHi = endHi - words[at + TIME + 1] - (timeLo < 0 ? 1 : 0)
+    const timeLo = end[2 * row + LO] - words[at + Word.TIME]
+    const timeHi = endHi - words[at + Word.TIME + 1] - (timeLo < 0 ? 1 : 0)
     // If time runs backwards, there is no lifetime.
     if (timeHi < 0) return columns
     rows.lifetime.words[2 * row + LO] = timeLo

@@ -1,14 +1,4 @@
-import {
-  ALL_GROWN,
-  ALL_MOVED,
-  ALL_SAME,
-  ALL_SHRUNK,
-  CELL_BITS,
-  GROWN_BYTES,
-  HEAT_SIDE,
-  LONGEST,
-  SHRUNK_BYTES,
-} from '../../kernel/layouts/report.js'
+import * as Layout from '../../kernel/layouts/report.js'
 import type { Statistics } from '../statistics/result.js'
 import type { ReportKernel } from './kernel.js'
 import { integer } from './plain.js'
@@ -16,9 +6,9 @@ import type { HeatCells, ReportBars, ReportChurn } from './result.js'
 
 /** The number of listed sizes. */
 export const MOST_SIZES = 200
-const CELLS = HEAT_SIDE * HEAT_SIDE
+const CELLS = Layout.HEAT_SIDE * Layout.HEAT_SIDE
 /** In keys of the cells of sites, the cell is below this value. */
-const SITE = 2 ** CELL_BITS
+const SITE = 2 ** Layout.CELL_BITS
 /** Up to this number, each number of times has its own bar. */
 const EXACT = 16
 
@@ -75,22 +65,22 @@ export function churnOf(kernel: ReportKernel, { sizes, allocated }: Statistics, 
       temporaryBlocks: listed.map(({ temporary }) => temporary.heaptrack),
       ...(count > 0 && { others: { sizes: sizeCount - listed.length, count, bytes: integer(bytes) } }),
     },
-    chains: chainBars(kernel.integers(run.CHAINS.value, LONGEST + 1)),
-    grown: kernel.number(at + ALL_GROWN),
-    shrunk: kernel.number(at + ALL_SHRUNK),
-    same: kernel.number(at + ALL_SAME),
-    moved: kernel.number(at + ALL_MOVED),
-    grownBytes: integer(kernel.sum(at + GROWN_BYTES)),
-    shrunkBytes: integer(kernel.sum(at + SHRUNK_BYTES)),
+    chains: chainBars(kernel.integers(run.CHAINS.value, Layout.LONGEST + 1)),
+    grown: kernel.number(at + Layout.ALL_GROWN),
+    shrunk: kernel.number(at + Layout.ALL_SHRUNK),
+    same: kernel.number(at + Layout.ALL_SAME),
+    moved: kernel.number(at + Layout.ALL_MOVED),
+    grownBytes: integer(kernel.sum(at + Layout.GROWN_BYTES)),
+    shrunkBytes: integer(kernel.sum(at + Layout.SHRUNK_BYTES)),
   }
 }
 
 /** The first bars stand for one number each; each later bar covers twice as many numbers as the one before. */
 function chainBars(counts: BigUint64Array): ReportBars {
   const bars: ReportBars = { from: [], to: [], count: [] }
-  for (let from = 1; from <= LONGEST;) {
-    const to = from <= EXACT ? from : Math.min(2 * from - 2, LONGEST - 1)
-    const isLast = from === LONGEST
+  for (let from = 1; from <= Layout.LONGEST;) {
+    const to = from <= EXACT ? from : Math.min(2 * from - 2, Layout.LONGEST - 1)
+    const isLast = from === Layout.LONGEST
     const count = counts.subarray(from, isLast ? undefined : to + 1).reduce((sum, n) => sum + n, 0n)
     if (count > 0n) {
       bars.from.push(from)

@@ -4,24 +4,8 @@ import { showValue } from '../../event/message-text.js'
 import { didYouMean } from '../../event/suggest.js'
 import { classesOf } from './classes.js'
 import { LifetimePredictor } from './lifetimes/predictor.js'
-import {
-  ARENA_SIZE,
-  ARENAS,
-  CLASS_RULES,
-  COALESCING,
-  FITS,
-  GENERAL,
-  GLIBC,
-  JEMALLOC,
-  JEMALLOCS,
-  LIST_ORDERS,
-  POLICIES,
-  type PredictionSettings,
-  type SimulateOptions,
-  type SimulateSettings,
-  TCACHE,
-  WHOLE,
-} from './policies.js'
+import type { PredictionSettings, SimulateOptions, SimulateSettings } from './policies.js'
+import * as Policies from './policies.js'
 
 const OPTIONS: OptionNames<SimulateOptions> = {
   policy: 'string',
@@ -60,27 +44,27 @@ const FIRST_WITH_CACHES = 26
  */
 export function settingsOf(options: SimulateOptions): SimulateSettings {
   checkNeededOptions(options, OPTIONS, 'simulate()')
-  const policy = oneOf('policy', options.policy, POLICIES)
+  const policy = oneOf('policy', options.policy, Policies.POLICIES)
   const prediction = predictionOf(options)
   // With arenas, the rest of the heap belongs to the general policy.
   const heap = prediction?.general ?? policy
-  const isFit = FITS.includes(heap)
+  const isFit = Policies.FITS.includes(heap)
   const only = (name: keyof SimulateOptions, isAllowed: boolean, owners: string) => {
     if (options[name] !== undefined && !isAllowed)
       throw new RangeError(`${name} is an option of ${owners}, not ${policy}`)
   }
   only('list', heap === 'first-fit', 'first-fit')
-  only('coalescing', isFit, FITS.join(', '))
-  only('trim', isFit, FITS.join(', '))
+  only('coalescing', isFit, Policies.FITS.join(', '))
+  only('trim', isFit, Policies.FITS.join(', '))
   only('classes', policy === 'segregated', 'segregated')
   only('glibc', policy === 'ptmalloc', 'ptmalloc')
   const isJemalloc = policy === 'jemalloc'
   for (const name of ['jemalloc', 'bits'] as const) only(name, isJemalloc, 'jemalloc')
-  only('tcache', WHOLE.includes(policy), WHOLE.join(', '))
-  const glibc = policy === 'ptmalloc' ? versionOf(options.glibc ?? GLIBC) : null
+  only('tcache', Policies.WHOLE.includes(policy), Policies.WHOLE.join(', '))
+  const glibc = policy === 'ptmalloc' ? versionOf(options.glibc ?? Policies.GLIBC) : null
   const hasCaches = isJemalloc || (glibc !== null && minorOf(glibc) >= FIRST_WITH_CACHES)
   if (options.tcache === 'on' && !hasCaches) throw new RangeError(`threads of glibc ${glibc} have no caches`)
-  const isFixed = policy === 'ideal' || WHOLE.includes(policy)
+  const isFixed = policy === 'ideal' || Policies.WHOLE.includes(policy)
   for (const name of ['header', 'alignment', 'smallest'] as const) only(name, !isFixed, 'other policies')
   const alignment = power('alignment', options.alignment ?? 16, 8, 4096)
   const page = power('page', options.page ?? 4096, 1024, 2 ** 24)
@@ -88,8 +72,8 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
   const hasHeader = isFit || policy === 'ptmalloc'
   return {
     policy,
-    list: heap === 'first-fit' ? oneOf('list', options.list ?? 'address', LIST_ORDERS) : null,
-    coalescing: isFit ? oneOf('coalescing', options.coalescing ?? 'immediate', COALESCING) : null,
+    list: heap === 'first-fit' ? oneOf('list', options.list ?? 'address', Policies.LIST_ORDERS) : null,
+    coalescing: isFit ? oneOf('coalescing', options.coalescing ?? 'immediate', Policies.COALESCING) : null,
     header: isIdeal ? 0 : whole('header', options.header ?? (hasHeader ? 8 : 0), 0, MOST_HEADER),
     alignment: isIdeal ? 1 : isJemalloc ? 8 : alignment,
     smallest: isIdeal ? 0 : isJemalloc ? 8 : smallestOf(options, hasHeader, alignment),
@@ -97,22 +81,22 @@ export function settingsOf(options: SimulateOptions): SimulateSettings {
     trim: options.trim === undefined ? null : whole('trim', options.trim, 0, MOST_TRIM),
     classes: policy === 'segregated' ? classSizes(options.classes ?? 'jemalloc', alignment) : null,
     glibc,
-    jemalloc: isJemalloc ? oneOf('jemalloc', options.jemalloc ?? JEMALLOC, JEMALLOCS) : null,
+    jemalloc: isJemalloc ? oneOf('jemalloc', options.jemalloc ?? Policies.JEMALLOC, Policies.JEMALLOCS) : null,
     bits: isJemalloc ? bitsOf(options) : null,
-    tcache: hasCaches ? oneOf('tcache', options.tcache ?? 'on', TCACHE) : null,
+    tcache: hasCaches ? oneOf('tcache', options.tcache ?? 'on', Policies.TCACHE) : null,
     prediction,
   }
 }
 
 /** The bits of a word; jemalloc 5 is simulated for 64. */
-function bitsOf({ bits = 64, jemalloc = JEMALLOC }: SimulateOptions): number {
+function bitsOf({ bits = 64, jemalloc = Policies.JEMALLOC }: SimulateOptions): number {
   if (bits === 64 || (bits === 32 && jemalloc !== '5')) return bits
   throw new RangeError(`bits must be ${jemalloc === '5' ? '64 for jemalloc 5' : '32 or 64'}, not ${showValue(bits)}`)
 }
 
 /** The options of arenas. @throws RangeError for policies without arenas, and without a predictor */
 function predictionOf(options: SimulateOptions): PredictionSettings | null {
-  const { policy, predict, general = 'first-fit', arenas = ARENAS, arenaSize = ARENA_SIZE } = options
+  const { policy, predict, general = 'first-fit', arenas = Policies.ARENAS, arenaSize = Policies.ARENA_SIZE } = options
   if (predict === undefined) {
     const needless = (['general', 'arenas', 'arenaSize'] as const).find((name) => options[name] !== undefined)
     if (needless !== undefined) throw new RangeError(`${needless} is an option of bump with predict`)
@@ -122,7 +106,7 @@ function predictionOf(options: SimulateOptions): PredictionSettings | null {
   if (!(predict instanceof LifetimePredictor))
     throw new RangeError(`predict must be what lifetimes() found, not ${showValue(predict)}`)
   return {
-    general: oneOf('general', general, GENERAL),
+    general: oneOf('general', general, Policies.GENERAL),
     threshold: predict.threshold,
     frames: predict.frames,
     arenas: whole('arenas', arenas, 1, MOST_ARENAS),
@@ -152,7 +136,7 @@ export function minorOf(version: string): number {
 
 /** The classes that the alignment admits. */
 function classSizes(classes: NonNullable<SimulateOptions['classes']>, alignment: number): readonly number[] {
-  if (typeof classes === 'string') return aligned(classesOf(oneOf('classes', classes, CLASS_RULES)), alignment)
+  if (typeof classes === 'string') return aligned(classesOf(oneOf('classes', classes, Policies.CLASS_RULES)), alignment)
   if (!Array.isArray(classes))
     throw new RangeError(`classes must be a rule or an array of sizes, not ${showValue(classes)}`)
   for (const size of classes as readonly number[]) whole('classes: each', size, 1, MOST_CLASS)

@@ -1,14 +1,4 @@
-import {
-  RS_AT_PEAK,
-  RS_BYTES,
-  RS_EVENT,
-  RS_EVENTS,
-  RS_LAST,
-  RS_LIVE,
-  RS_MOST,
-  RS_TIME,
-  RS_TIMED,
-} from '../../kernel/layouts/resident-set.js'
+import * as Layout from '../../kernel/layouts/resident-set.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { ResidentMoment, ResidentSet } from './result.js'
 
@@ -18,22 +8,22 @@ import type { ResidentMoment, ResidentSet } from './result.js'
  */
 export function residentSetOf(kernel: StatisticsKernel, peak: number): ResidentSet | undefined {
   const at = kernel.run.RESIDENT_SET.value
-  const events = kernel.number(at + RS_EVENTS)
+  const events = kernel.number(at + Layout.RS_EVENTS)
   if (events === 0) return undefined
-  const atPeak = momentAt(kernel, at + RS_AT_PEAK)
+  const atPeak = momentAt(kernel, at + Layout.RS_AT_PEAK)
   return {
     events,
-    most: momentAt(kernel, at + RS_MOST),
+    most: momentAt(kernel, at + Layout.RS_MOST),
     ...(peak > 0 && atPeak.event > peak && { atPeak }),
-    last: momentAt(kernel, at + RS_LAST),
+    last: momentAt(kernel, at + Layout.RS_LAST),
   }
 }
 
 function momentAt(kernel: StatisticsKernel, at: number): ResidentMoment {
   return {
-    bytes: kernel.sum(at + RS_BYTES),
-    live: kernel.sum(at + RS_LIVE),
-    event: kernel.number(at + RS_EVENT),
-    ...(kernel.number(at + RS_TIMED) > 0 && { time: kernel.integer(at + RS_TIME) }),
+    bytes: kernel.sum(at + Layout.RS_BYTES),
+    live: kernel.sum(at + Layout.RS_LIVE),
+    event: kernel.number(at + Layout.RS_EVENT),
+    ...(kernel.number(at + Layout.RS_TIMED) > 0 && { time: kernel.integer(at + Layout.RS_TIME) }),
   }
 }

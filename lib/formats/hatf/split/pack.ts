@@ -4,19 +4,7 @@ import { WORD } from '../../../bytes/u64.js'
 import { checkOptions, type OptionNames } from '../../../event/options.js'
 import type { Stage } from '../../../event/stage.js'
 import { writeWord } from '../layout.js'
-import {
-  BLOCK_BYTES,
-  BLOCK_FIXED_BYTES,
-  BLOCK_TRACK_BYTES,
-  ENCODED,
-  END_BYTES,
-  Frame,
-  HEADER_BYTES,
-  MAGIC,
-  MAX_BLOCK_BYTES,
-  VERSION,
-  WINDOW_BYTES,
-} from './layout.js'
+import * as Layout from './layout.js'
 import type { Piece } from './separate.js'
 import { Tracks, type SplitOptions } from './tracks.js'
 
@@ -59,9 +47,9 @@ export class Packer implements Stage<Piece, Uint8Array> {
     checkOptions(options, OPTIONS, 'options of split fields')
     this.level = options.level ?? 6
     if (!(this.level >= 0 && this.level <= 9)) throw new RangeError(`the level must be from 0 to 9, not ${this.level}`)
-    this.blockBytes = options.blockBytes ?? BLOCK_BYTES
-    if (!(this.blockBytes >= 1 && this.blockBytes <= MAX_BLOCK_BYTES)) {
-      throw new RangeError(`a block must have from 1 to ${MAX_BLOCK_BYTES} bytes, not ${this.blockBytes}`)
+    this.blockBytes = options.blockBytes ?? Layout.BLOCK_BYTES
+    if (!(this.blockBytes >= 1 && this.blockBytes <= Layout.MAX_BLOCK_BYTES)) {
+      throw new RangeError(`a block must have from 1 to ${Layout.MAX_BLOCK_BYTES} bytes, not ${this.blockBytes}`)
     }
     this.tracks = new Tracks(splitOptions(options))
     this.sinks = Array.from({ length: this.tracks.count }, () => new Sink())
@@ -94,24 +82,24 @@ export class Packer implements Stage<Piece, Uint8Array> {
 
   private header(): Uint8Array {
     this.hasHeader = true
-    const out = new Uint8Array(HEADER_BYTES)
-    out.set(MAGIC)
-    out[MAGIC.length] = VERSION
-    out[MAGIC.length + 1] = this.tracks.set
-    out[MAGIC.length + 2] = this.tracks.encoded ? ENCODED : 0
-    return this.seal(out, HEADER_BYTES)
+    const out = new Uint8Array(Layout.HEADER_BYTES)
+    out.set(Layout.MAGIC)
+    out[Layout.MAGIC.length] = Layout.VERSION
+    out[Layout.MAGIC.length + 1] = this.tracks.set
+    out[Layout.MAGIC.length + 2] = this.tracks.encoded ? Layout.ENCODED : 0
+    return this.seal(out, Layout.HEADER_BYTES)
   }
 
   private block(bytes: number): Uint8Array {
     const stored = this.sinks.map((_, t) => this.deflate(t))
-    const headBytes = BLOCK_FIXED_BYTES + BLOCK_TRACK_BYTES * stored.length
+    const headBytes = Layout.BLOCK_FIXED_BYTES + Layout.BLOCK_TRACK_BYTES * stored.length
     const out = new Uint8Array(stored.reduce((sum, { length }) => sum + length, headBytes))
-    out[0] = Frame.block
+    out[0] = Layout.Frame.block
     writeWord(out, 1, this.records)
     let at = headBytes
     stored.forEach((data, t) => {
-      writeWord(out, 5 + BLOCK_TRACK_BYTES * t, this.sinks[t].pos)
-      writeWord(out, 9 + BLOCK_TRACK_BYTES * t, data.length)
+      writeWord(out, 5 + Layout.BLOCK_TRACK_BYTES * t, this.sinks[t].pos)
+      writeWord(out, 9 + Layout.BLOCK_TRACK_BYTES * t, data.length)
       out.set(data, at)
       at += data.length
     })
@@ -135,11 +123,11 @@ export class Packer implements Stage<Piece, Uint8Array> {
   }
 
   private trailer(): Uint8Array {
-    const out = new Uint8Array(END_BYTES)
-    out[0] = Frame.end
+    const out = new Uint8Array(Layout.END_BYTES)
+    out[0] = Layout.Frame.end
     writePair(out, 1, this.totalRecords)
     writePair(out, 9, this.totalBytes)
-    return this.seal(out, END_BYTES)
+    return this.seal(out, Layout.END_BYTES)
   }
 
   /** Writes the running CRC-32 into the last four bytes of a head. */
@@ -158,8 +146,8 @@ function writePair(out: Uint8Array, at: number, value: number): void {
 /** The window after `bytes`: a copy of the last bytes. */
 export function slide(window: Uint8Array, bytes: Uint8Array): Uint8Array {
   // The `slice` of a Buffer would not copy.
-  if (bytes.length >= WINDOW_BYTES) return new Uint8Array(bytes.subarray(-WINDOW_BYTES))
-  const kept = window.subarray(-(WINDOW_BYTES - bytes.length))
+  if (bytes.length >= Layout.WINDOW_BYTES) return new Uint8Array(bytes.subarray(-Layout.WINDOW_BYTES))
+  const kept = window.subarray(-(Layout.WINDOW_BYTES - bytes.length))
   const slid = new Uint8Array(kept.length + bytes.length)
   slid.set(kept)
   slid.set(bytes, kept.length)

@@ -1,25 +1,12 @@
 import { columns, flag, formOf, list, whole, wrong } from '../../../event/model-checks.js'
 import { showValue } from '../../../event/message-text.js'
 import type { Site } from '../../statistics/result.js'
-import {
-  KIND_COLUMNS,
-  LIFETIME_FORMAT,
-  LIFETIME_VERSION,
-  MOST_FRAMES,
-  MOST_KINDS,
-  MOST_NAMES,
-  MOST_NODES,
-  MOST_SITES,
-  STACK_COLUMNS,
-  TOP_COLUMNS,
-  type ModelSizes,
-  type ModelStacks,
-  type ModelTop,
-} from './model.js'
+import type { ModelSizes, ModelStacks, ModelTop } from './model.js'
+import * as Model from './model.js'
 import { LifetimePredictor } from './predictor.js'
 import { MOST_SITE_FRAMES, MOST_SHORT_SITES, MOST_THRESHOLD } from './trainer.js'
 
-const FORM = { format: LIFETIME_FORMAT, version: LIFETIME_VERSION }
+const FORM = { format: Model.LIFETIME_FORMAT, version: Model.LIFETIME_VERSION }
 const PROPERTIES = [
   'threshold',
   'frames',
@@ -44,27 +31,27 @@ export function checkLifetimeModel(value: unknown): LifetimePredictor {
   const model = formOf(value, FORM, PROPERTIES)
   const threshold = whole('threshold', model['threshold'], 0, MOST_THRESHOLD)
   const frames = model['frames'] === null ? null : whole('frames', model['frames'], 1, MOST_SITE_FRAMES)
-  const allKinds = whole('allKinds', model['allKinds'], 0, MOST_KINDS)
-  const names = list('names', model['names'], MOST_NAMES).map((name) => {
+  const allKinds = whole('allKinds', model['allKinds'], 0, Model.MOST_KINDS)
+  const names = list('names', model['names'], Model.MOST_NAMES).map((name) => {
     if (typeof name !== 'string') throw wrong(`a name must be a string, not ${showValue(name)}`)
     return name
   })
-  const stacks = columns<ModelStacks>('stacks', model['stacks'], STACK_COLUMNS, MOST_NODES)
+  const stacks = columns<ModelStacks>('stacks', model['stacks'], Model.STACK_COLUMNS, Model.MOST_NODES)
   const depths = depthsOf(stacks, names.length)
   const stackOf = (node: number) => {
     const found: string[] = []
     for (let at = node; at !== 0; at = stacks.caller[at - 1]) found.push(names[stacks.name[at - 1]])
     return found
   }
-  const read = list('sites', model['sites'], MOST_SITES).map((site) => siteOf(site, names, depths.length - 1))
-  const kinds = columns<ModelSizes>('kinds', model['kinds'], KIND_COLUMNS, MOST_KINDS)
-  const top = columns<ModelTop>('top', model['top'], TOP_COLUMNS, MOST_SHORT_SITES)
+  const read = list('sites', model['sites'], Model.MOST_SITES).map((site) => siteOf(site, names, depths.length - 1))
+  const kinds = columns<ModelSizes>('kinds', model['kinds'], Model.KIND_COLUMNS, Model.MOST_KINDS)
+  const top = columns<ModelTop>('top', model['top'], Model.TOP_COLUMNS, MOST_SHORT_SITES)
   let all = 0
   for (const site of [...kinds.site, ...top.site]) {
     if (site > read.length) throw wrong(`there are ${read.length} sites`)
     all += depths[read[site - 1]?.stack ?? 0]
   }
-  if (all > MOST_FRAMES) throw wrong(`the stacks of all kinds have more than ${MOST_FRAMES} frames`)
+  if (all > Model.MOST_FRAMES) throw wrong(`the stacks of all kinds have more than ${Model.MOST_FRAMES} frames`)
   // A stack that is not of a kind takes no memory.
   const made: Site[] = []
   const sites = (number: number): Site => {
