@@ -120,13 +120,6 @@ export class GroupColumns {
     else to.fill((from as Int32Array)[0] as number, 0, count)
   }
 
-  /** Copies values from one event to another, of these or other columns with the same strings. */
-  copy(from: GroupColumns, i: number, to: number): void {
-    const fields = from.mask[i] as number
-    this.mask[to] = fields
-    for (const g of positions(fields)) copyValue(from.at(g), i, this.add(g), to)
-  }
-
   /**
    * The events `rows[0..n)`, in that order.
    * @param fields the fields to copy; by default all

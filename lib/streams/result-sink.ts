@@ -3,7 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { acceptFailures } from './failure.js'
 import { EventIntake } from './intake.js'
-import type { TakesEvents } from './types.js'
+import type { Done, TakesEvents } from './types.js'
 
 /** A sink that makes one result from all events. */
 export interface ResultSink<Result> extends Writable, TakesEvents {
@@ -44,22 +44,18 @@ export class CollectingSink<Result> extends Writable implements ResultSink<Resul
     acceptFailures(this)
   }
 
-  override _write(
-    chunk: EventBatch | TraceEvent,
-    _encoding: BufferEncoding,
-    done: (error?: Error | null) => void,
-  ): void {
+  override _write(chunk: EventBatch | TraceEvent, _encoding: BufferEncoding, done: Done): void {
     this.intake.take(chunk).then(() => done(), done)
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: Done): void {
     this.intake
       .finish()
       .then(() => this.resolve(this.collector.finish()))
       .then(() => done(), done)
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     this.reject(error ?? new Error('the sink was closed before all events had come'))
     done(error)
   }

@@ -3,6 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import { asBuffer } from './as-buffer.js'
 import { failing } from './failure.js'
 import { QUEUED } from './stage.js'
+import type { Done } from './types.js'
 
 /** One of the readable sides of a sink that divides its input. A failure follows the data queued in it. */
 export class Side extends Readable {
@@ -27,7 +28,7 @@ export class Side extends Readable {
     this.onWanted()
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     done(error)
     if (!this.isOver) this.onClosed(error ?? new Error('a stream was closed before it had ended'))
   }

@@ -9,7 +9,7 @@ import { byteStream } from './generator.js'
 import { isBytes, wrongChunk } from './intake.js'
 import { Side } from './side.js'
 import { QUEUED } from './stage.js'
-import type { ByteStream } from './types.js'
+import type { ByteStream, Done } from './types.js'
 import { asBuffer } from './as-buffer.js'
 
 /**
@@ -53,11 +53,7 @@ export class HatfSplitter extends Writable {
     return addresses
   }
 
-  override _write(
-    chunk: Uint8Array | string | Failure,
-    encoding: BufferEncoding,
-    done: (error?: Error | null) => void,
-  ): void {
+  override _write(chunk: Uint8Array | string | Failure, encoding: BufferEncoding, done: Done): void {
     if (isFailure(chunk)) {
       done(chunk.error)
       return
@@ -70,7 +66,7 @@ export class HatfSplitter extends Writable {
     this.drain(done, done)
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: Done): void {
     this.separator.end()
     this.drain(() => {
       for (const side of this.sides) side.finish()
@@ -78,7 +74,7 @@ export class HatfSplitter extends Writable {
     }, done)
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     this.resume = undefined
     for (const side of this.sides) side.fail(error ?? new Error('the trace was closed before it had ended'))
     done(error)

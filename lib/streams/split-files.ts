@@ -12,6 +12,7 @@ import { compressed, type Compression } from './compress.js'
 import { EventIntake } from './intake.js'
 import { PARTITION_OPTIONS, Partitioner, type PartitionOptions } from '../transforms/split.js'
 import { OutputFile } from './io/output-file.js'
+import type { Done } from './types.js'
 
 const writeTo = promisify(write)
 const closeFile = promisify(close)
@@ -105,15 +106,11 @@ export class SplitFiles extends Writable {
     return new Map([...this.parts].map(([key, part]) => [key, part.path]))
   }
 
-  override _write(
-    chunk: EventBatch | TraceEvent,
-    _encoding: BufferEncoding,
-    done: (error?: Error | null) => void,
-  ): void {
+  override _write(chunk: EventBatch | TraceEvent, _encoding: BufferEncoding, done: Done): void {
     this.run(() => this.intake.take(chunk), done)
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: Done): void {
     this.run(async () => {
       for (const { key, batch } of this.partitioner.end()) await this.writePart(key, batch)
       for (const text of this.partitioner.warnings) this.emit('warning', text)
@@ -124,7 +121,7 @@ export class SplitFiles extends Writable {
     }, done)
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     void this.working
       .then(() => this.finish((encoder) => encoder.endTruncated()))
       // If writing has failed before, it fails again: report the first fault.
@@ -140,7 +137,7 @@ export class SplitFiles extends Writable {
       })
   }
 
-  private run(work: () => Promise<void>, done: (error?: Error | null) => void): void {
+  private run(work: () => Promise<void>, done: Done): void {
     this.working = work().then(() => done(), done)
   }
 

@@ -9,7 +9,7 @@ import { PARTITION_OPTIONS, Partitioner, type PartitionOptions } from '../transf
 import { acceptFailures } from './failure.js'
 import { EventIntake } from './intake.js'
 import { Side } from './side.js'
-import type { TakesEvents } from './types.js'
+import type { Done, TakesEvents } from './types.js'
 
 /** How `split` divides. */
 export interface SplitOptions extends PartitionOptions {
@@ -84,19 +84,15 @@ class Splitter extends Writable implements SplitSink {
     return [...this.parts.keys()]
   }
 
-  override _write(
-    chunk: EventBatch | TraceEvent,
-    _encoding: BufferEncoding,
-    done: (error?: Error | null) => void,
-  ): void {
+  override _write(chunk: EventBatch | TraceEvent, _encoding: BufferEncoding, done: Done): void {
     this.intake.take(chunk).then(() => done(), done)
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: Done): void {
     this.finish().then(() => done(), done)
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     const reason = error ?? new Error('the trace was closed before it had ended')
     // After a failure, parts get the rest, as fast as they are read. No one waits for it who gave up.
     const isAbandoned = error === null || error.name === 'AbortError'

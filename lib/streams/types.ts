@@ -1,6 +1,9 @@
 import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 
+/** The callback of Node's methods of streams. */
+export type Done = (error?: Error | null) => void
+
 /** The chunks that a stream accepts or gives. */
 type Flow = 'bytes' | 'events'
 

@@ -6,6 +6,7 @@ import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { CountingKernel } from '../../kernel/counting.js'
 import type { LiveExports } from '../../kernel/live.js'
 import type { Global } from '../../kernel/load.js'
+import { ascii } from '../../text/ascii.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
 import { BatchWarnings } from './warnings.js'
@@ -21,7 +22,6 @@ const PIECE = 65_536
 const ROW = 192
 const BLANK = 32
 
-const ascii = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0))
 /** Memory that was reserved has no number and no index. */
 const RESERVED = ascii('        reserve       ')
 const INTERNAL = ascii('        internal      ')

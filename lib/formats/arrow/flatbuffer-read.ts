@@ -20,30 +20,25 @@ export class FlatReader {
     return new FlatReader(view, view.getUint32(0, true))
   }
 
-  i8(slot: number, absent = 0): number {
+  i8(slot: number): number {
     const at = this.place(slot)
-    return at === 0 ? absent : this.view.getInt8(at)
+    return at === 0 ? 0 : this.view.getInt8(at)
   }
 
-  i16(slot: number, absent = 0): number {
+  i16(slot: number): number {
     const at = this.place(slot)
-    return at === 0 ? absent : this.view.getInt16(at, true)
+    return at === 0 ? 0 : this.view.getInt16(at, true)
   }
 
-  i32(slot: number, absent = 0): number {
+  i32(slot: number): number {
     const at = this.place(slot)
-    return at === 0 ? absent : this.view.getInt32(at, true)
+    return at === 0 ? 0 : this.view.getInt32(at, true)
   }
 
   /** @throws RangeError also when a double does not hold the number */
-  i64(slot: number, absent = 0): number {
+  i64(slot: number): number {
     const at = this.place(slot)
-    return at === 0 ? absent : this.i64At(at)
-  }
-
-  /** Whether a table has a field. */
-  has(slot: number): boolean {
-    return this.place(slot) !== 0
+    return at === 0 ? 0 : this.i64At(at)
   }
 
   table(slot: number): FlatReader | undefined {

@@ -42,11 +42,6 @@ export class Tables {
   private byAddress = new U64Map(1)
   private usedNames = 0
 
-  /** The number of names. */
-  get nameCount(): number {
-    return this.usedNames
-  }
-
   /** Whether a number of two words identifies a node, or is 0. */
   hasNode(lo: number, hi: number): boolean {
     return hi === 0 && lo <= this.nodes

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { ByteWriter } from './byte-writer.js'
 import { monotonicMs } from './clock.js'
+import type { Done } from '../types.js'
 
 /** The maximum capacity of a pipe: when more was written, its reader has begun. */
 const MAX_PIPE = 1 << 20
@@ -56,15 +57,15 @@ export class DescriptorSink extends Writable {
     return this.writer.bytesWritten
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
     this.writeChunk(chunk).then(() => done(), done)
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: Done): void {
     this.writer.finish().then(() => done(), done)
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     void this.writer.abandon().then((partial) => {
       this.partial = partial
       done(error ?? this.writer.unreported)

@@ -2,6 +2,7 @@ import { close, open, read } from 'node:fs'
 import { Readable } from 'node:stream'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
 import { asBuffer } from '../as-buffer.js'
+import type { Done } from '../types.js'
 
 /** Reads a file, in chunks whose memory may be recycled. */
 export class DescriptorSource extends Readable {
@@ -25,7 +26,7 @@ export class DescriptorSource extends Readable {
     super({ highWaterMark: 1 })
   }
 
-  override _construct(done: (error?: Error | null) => void): void {
+  override _construct(done: Done): void {
     if (typeof this.target === 'number') {
       this.fd = this.target
       done()
@@ -53,7 +54,7 @@ export class DescriptorSource extends Readable {
     })
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     const { fd, target } = this
     const finish = () => (fd !== undefined && fd !== target ? close(fd, (fault) => done(error ?? fault)) : done(error))
     if (this.busy) this.idle = finish

@@ -2,6 +2,7 @@ import { Socket, type SocketConstructorOpts } from 'node:net'
 import { Readable } from 'node:stream'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
 import { asBuffer } from '../as-buffer.js'
+import type { Done } from '../types.js'
 
 /** The default capacity of a pipe on Linux. */
 const CHUNK_BYTES = 65_536
@@ -51,7 +52,7 @@ export class PipeSource extends Readable {
     this.socket.resume()
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  override _destroy(error: Error | null, done: Done): void {
     this.socket.destroy()
     done(error)
   }
