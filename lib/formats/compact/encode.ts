@@ -250,7 +250,8 @@ export class CompactEncoder implements Encoder {
     if (fault === NO_MEMORY) throw faultError(fault, this.at)
     // Readers ignore the bytes that were written of that event.
     this.endBlock()
-    const most = `a name has at most ${Layout.MAX_NAME} bytes, a stack ${Layout.MAX_FRAMES} frames, a block ${Layout.MAX_NEW_NAMES} bytes`
+    const { MAX_NAME, MAX_FRAMES, MAX_NEW_NAMES } = Layout
+    const most = `a name has at most ${MAX_NAME} bytes, a stack ${MAX_FRAMES} frames, a block ${MAX_NEW_NAMES} bytes`
     throw limit(`the new names of an event: ${most}`, this.at)
   }
 
