@@ -307,6 +307,17 @@ describe('values of a wrong type are refused', () => {
     )
   })
 
+  test.each([undefined, null])('%s that the function for a part throws is an error, too', async (thrown) => {
+    const fail = () => {
+      throw thrown
+    }
+    const files = new SplitFiles({ by: 'thread', path: fail, encoder: () => new NdjsonEncoder() })
+    for (const sink of [split({ by: 'thread' }, fail), files]) {
+      sink.end({ kind: 'free', thread: 1n })
+      await expect(once(sink, 'finish')).rejects.toThrow(`${thrown} was thrown`)
+    }
+  })
+
   test('a promise of the streams of a part', async () => {
     const sink = split({ by: 'thread' }, (async () => stats()) as never)
     sink.end({ kind: 'free', thread: 1n })

@@ -3,9 +3,11 @@ import { wrongType } from './error.js'
 /** Generators, as `Object.prototype.toString` names them. */
 const GENERATORS = ['[object Generator]', '[object AsyncGenerator]']
 
-/** Whether a value is a promise, or would be taken for one. */
+/** Whether a value is a promise, or would be taken for one. As no one waits for it, its failure is dropped. */
 export function isPromise(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+  const isOne = typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+  if (isOne) Promise.resolve(value).catch(() => {})
+  return isOne
 }
 
 /** The result of a function of the caller. @throws TypeError for a promise or a generator */

@@ -2,7 +2,7 @@ import { close, write } from 'node:fs'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import type { EventBatch } from '../event/batch.js'
-import { TraceError } from '../event/error.js'
+import { asError, TraceError } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, LIMIT, wholeNumber, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
@@ -138,7 +138,10 @@ export class SplitFiles extends Writable {
   }
 
   private run(work: () => Promise<void>, done: Done): void {
-    this.working = work().then(() => done(), done)
+    this.working = work().then(
+      () => done(),
+      (thrown: unknown) => done(asError(thrown)),
+    )
   }
 
   private async writeBatch(batch: EventBatch): Promise<void> {
@@ -148,7 +151,7 @@ export class SplitFiles extends Writable {
       try {
         await this.writePart(key, events)
       } catch (error) {
-        fault ??= inFile(error, this.parts.get(key))
+        fault ??= inFile(asError(error), this.parts.get(key))
       }
     }
     if (fault !== undefined) throw fault

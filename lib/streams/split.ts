@@ -1,6 +1,6 @@
 import { pipeline, Writable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
-import { wrongType } from '../event/error.js'
+import { asError, wrongType } from '../event/error.js'
 import { checkNeededOptions, LIMIT, type OptionNames } from '../event/options.js'
 import { showValue } from '../event/message-text.js'
 import { synchronous } from '../event/synchronous.js'
@@ -85,11 +85,18 @@ class Splitter extends Writable implements SplitSink {
   }
 
   override _write(chunk: EventBatch | TraceEvent, _encoding: BufferEncoding, done: Done): void {
-    this.intake.take(chunk).then(() => done(), done)
+    this.intake.take(chunk).then(
+      () => done(),
+      // `open` may throw anything, even undefined, which would be no error.
+      (thrown: unknown) => done(asError(thrown)),
+    )
   }
 
   override _final(done: Done): void {
-    this.finish().then(() => done(), done)
+    this.finish().then(
+      () => done(),
+      (thrown: unknown) => done(asError(thrown)),
+    )
   }
 
   override _destroy(error: Error | null, done: Done): void {

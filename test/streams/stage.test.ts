@@ -312,6 +312,8 @@ describe('compose', () => {
 
 test.each([
   ['async', async () => false, /event 1: the function returned a promise, but it must not be async/],
+  // The rejection, which no one handles, would end the process.
+  ['async and fail', async () => Promise.reject(new Error('late')), /event 1: the function returned a promise, but/],
   ['a generator', function* () {}, /event 1: the function returned a generator, which is never run/],
   ['an async generator', async function* () {}, /event 1: the function returned a generator, which is never run/],
 ])('functions of filter and map must not be %s', async (_, wrong, said) => {
