@@ -7,6 +7,7 @@ import {
   type WritableFormat,
 } from '../event/format.js'
 import { FormatFault, wrongType } from '../event/error.js'
+import { synchronous } from '../event/synchronous.js'
 import { LAST_LINE } from '../text/last-line.js'
 import { checkDefinition } from './check-definition.js'
 import type { FormatDefinition, WritableDefinition } from './definition.js'
@@ -49,7 +50,8 @@ export function defineFormat<D extends object, E extends object>(
     ...(definition.writtenAs !== undefined && { writtenAs: definition.writtenAs }),
     sniff(head) {
       try {
-        return definition.sniff(head)
+        // A promise would be taken for true, and every trace for one of this format.
+        return synchronous(definition.sniff(head))
       } catch (error) {
         throw new FormatFault('sniff', error, { format: name })
       }

@@ -152,8 +152,11 @@ describe('a failure of an own format', () => {
     const sniff = () => {
       throw new Error('no')
     }
-    expect(() => defineFormat({ ...sizes, sniff }).sniff(new Uint8Array(1))).toThrow(
-      'sizes: the sniff of the format failed: no',
+    const fault = 'sizes: the sniff of the format failed:'
+    expect(() => defineFormat({ ...sizes, sniff }).sniff(new Uint8Array(1))).toThrow(`${fault} no`)
+    const late = (async () => false) as unknown as () => boolean
+    expect(() => defineFormat({ ...sizes, sniff: late }).sniff(new Uint8Array(1))).toThrow(
+      `${fault} the function returned a promise, but it must not be async`,
     )
   })
 
