@@ -24,8 +24,9 @@ const OPTIONS: OptionNames<SymbolizeOptions> = {
  * and an offset but no function get their function, file, line and inlined callers. Call sites with a module get the
  * function, file and line. Everything else, including the order of events, stays unchanged. The names come from
  * `llvm-symbolizer`, otherwise from `addr2line`, otherwise, and where there are no line tables, from the module's own
- * symbols, without files and lines. Emits `warning` for each module without names. Names of a module with a build id
- * that took 0.1 s or longer are kept for later programs in `~/.cache/heapflow` (`XDG_CACHE_HOME`).
+ * symbols, without files and lines. Emits `warning` for each module without names, and once where a tool is needed for
+ * lines and is not installed. Names of a module with a build id that took 0.1 s or longer are kept for later programs
+ * in `~/.cache/heapflow` (`XDG_CACHE_HOME`).
  *
  * @example
  * const named = symbolize()

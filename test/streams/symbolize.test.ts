@@ -209,6 +209,18 @@ describe.skipIf(missing.length > 0)(`symbolize (needs cc and binutils; absent: $
     },
   )
 
+  test('without a tool, the first module with line tables is named in a warning, unless no tool is wanted', async () => {
+    const path = compile('toolless', '-g')
+    const event = alloc(`in ${path}+0x${addressOf(path).toString(16)}`)
+    const { PATH } = process.env
+    vi.stubEnv('PATH', folder)
+    const none = await run([event], { tool: 'none' })
+    const { events, warnings } = await run([event, event])
+    vi.stubEnv('PATH', PATH)
+    expect([events[0]?.stack, none.warnings]).toEqual([none.events[0]?.stack, []])
+    expect(warnings).toEqual([`${path}: no files and lines: neither llvm-symbolizer nor addr2line is installed`])
+  })
+
   test('a file with another build id is refused with both', async () => {
     const path = compile('other', '-g')
     const raw = `in ${path}+0x${addressOf(path).toString(16)}`

@@ -148,6 +148,7 @@ export class Symbolizer {
     if ('refused' in found) this.refused(found)
     const file = 'file' in found ? found.file : undefined
     if (file?.hasLines === false) this.plain.add(file.path)
+    else if (file !== undefined && this.tool === undefined) this.noTool(file.path)
     const same = file?.buildId === undefined ? undefined : this.byId.get(file.buildId)
     const kept =
       file === undefined
@@ -159,6 +160,13 @@ export class Symbolizer {
     if (file?.buildId !== undefined) this.byId.set(file.buildId, known)
     this.modules.set(module, known)
     return known
+  }
+
+  /** Warns once that a file has line tables which nothing reads, unless that is wanted. */
+  private noTool(path: string): void {
+    if (this.told.has('tool') || this.options.tool === 'none' || this.cautious !== undefined) return
+    this.told.add('tool')
+    this.warnings.push(`${path}: no files and lines: neither ${ADDRESS_TOOLS.join(' nor ')} is installed`)
   }
 
   private refused({ refused, because }: Exclude<FoundModule, { file: unknown }>): void {
