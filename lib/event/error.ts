@@ -38,15 +38,15 @@ export interface TracePosition {
 /** A fault in a trace, with its place, if any. Everything before that place was delivered. */
 export class TraceError extends Error implements Partial<TracePosition> {
   override readonly name = 'TraceError'
-  readonly format?: string
-  readonly offset?: number
-  readonly line?: number
-  readonly column?: number
-  readonly event?: number
+  declare readonly format?: string
+  declare readonly offset?: number
+  declare readonly line?: number
+  declare readonly column?: number
+  declare readonly event?: number
   /** The name of the format that the bytes look like, if it is not the requested one. */
-  readonly looksLike?: string
+  declare readonly looksLike?: string
   /** The file that was read, if known; `stdin` for standard input. */
-  readonly file?: string
+  declare readonly file?: string
 
   /** Also true of errors from another copy of the package, such as the one that a module of formats uses. */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -79,7 +79,7 @@ export class TraceError extends Error implements Partial<TracePosition> {
 export class FormatFault extends Error {
   override readonly name = 'FormatFault'
   /** As of `TraceError`. */
-  readonly file?: string
+  declare readonly file?: string
 
   /** As of `TraceError`: a module of formats has a copy of the package of its own. */
   static override [Symbol.hasInstance](value: unknown): boolean {
