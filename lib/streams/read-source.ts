@@ -11,6 +11,7 @@ import { decodeBytes, type DecodeAnyOptions } from './decode-bytes.js'
 import { inflateOnNode } from './inflate-bytes.js'
 import { batchesIn, bytesOf, isBytes } from './intake.js'
 import { abortError, filePath, openTrace, throwIfAborted, type TraceReader } from './io/open-trace.js'
+import { turns } from './turns.js'
 
 /** Bytes or events that arrive one after the other. Strings are text. */
 type Chunks = Uint8Array | string | EventBatch | TraceEvent
@@ -98,6 +99,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
     if (signal?.aborted === true) abort()
     signal?.addEventListener('abort', abort, { once: true })
     const input = abortable(chunks, aborter.signal)
+    const turn = turns()
     try {
       const first = await input.next()
       // An empty source of bytes, which has no format.
@@ -107,11 +109,18 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
         yield first.value
         yield* input
       })()
-      if (isBytes(first.value)) {
-        const inflated = inflateOnNode(bytesOf(all, 'a reader of bytes'), {}, emitter)
-        yield* decodeBytes(inflated, reading, emitter, eventCounter(emitter))
-      } else {
-        yield* batchesIn(all, 'a reader of events', (text) => emitter.emit('warning', text))
+      const read = isBytes(first.value)
+        ? decodeBytes(
+            inflateOnNode(bytesOf(all, 'a reader of bytes'), {}, emitter),
+            reading,
+            emitter,
+            eventCounter(emitter),
+          )
+        : batchesIn(all, 'a reader of events', (text) => emitter.emit('warning', text))
+      for await (const batch of read) {
+        yield batch
+        await turn()
+        throwIfAborted(aborter.signal)
       }
     } finally {
       signal?.removeEventListener('abort', abort)

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { failing } from './failure.js'
 import { QUEUED } from './stage.js'
+import { turns } from './turns.js'
 
 /**
  * A Readable of the results of an async generator, whose errors come after its results.
@@ -16,7 +17,8 @@ export function sourceStream(
     objectMode: true,
     highWaterMark: QUEUED,
     read() {
-      results.next().then(
+      const next = turn().then(() => results.next())
+      next.then(
         ({ done, value }) => this.push(done === true ? null : value),
         (error: Error) => {
           if (!this.destroyed) fail(error)
@@ -30,6 +32,7 @@ export function sourceStream(
     },
   })
   const fail = failing(stream)
+  const turn = turns()
   const results = generate(stream)
   return stream
 }

@@ -8,6 +8,7 @@ import { closed } from '../closed.js'
 import { eventCounter } from '../event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode-bytes.js'
 import { inflateOnNode } from '../inflate-bytes.js'
+import { turns } from '../turns.js'
 import { openInput } from './stdio.js'
 
 /** A source of events. */
@@ -96,9 +97,11 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
         trace,
       )
       const counter = eventCounter(trace)
+      const turn = turns()
       for await (const batch of decodeBytes(inflated, { ...reading, path }, trace, counter, closer.signal)) {
         yield batch
         // There may be more in memory.
+        await turn()
         throwIfAborted(signal)
       }
     } catch (error) {

@@ -2,8 +2,7 @@ import { close, open, read, readSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
-import { setImmediate } from '../timers.js'
-import { monotonicMs } from './clock.js'
+import { turns } from '../turns.js'
 import { isPipe, statOf } from './file-status.js'
 import { enlargePipes } from './pipe-capacity.js'
 import { refuseDrained } from './read-text.js'
@@ -14,8 +13,6 @@ const FILE_BYTES = 262_144
 const PIPE_BYTES = 262_144
 /** The default capacity of a pipe on Linux. */
 const CAPACITY = 65_536
-/** The maximum time for which the event loop waits while a pipe has data, so that timers run. */
-const TURN_MS = 100
 
 const openFile = promisify(open)
 const closeFile = promisify(close)
@@ -108,7 +105,7 @@ class BlockingPipe implements ByteSource {
   constructor(private readonly fd: number) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    let turned = monotonicMs()
+    const turn = turns()
     let n = 0
     for (;;) {
       const chunk = newChunk(PIPE_BYTES)
@@ -127,9 +124,7 @@ class BlockingPipe implements ByteSource {
       if (n === 0) return
       this.bytesRead += n
       yield cutChunk(chunk, n)
-      if (monotonicMs() - turned < TURN_MS) continue
-      await new Promise(setImmediate)
-      turned = monotonicMs()
+      await turn()
     }
   }
 }

@@ -1,0 +1,18 @@
+import { monotonicMs } from './io/clock.js'
+import { setImmediate } from './timers.js'
+
+/** The maximum time for which one result follows another before the event loop turns, so that timers and signals run. */
+const TURN_MS = 100
+
+/**
+ * For loops over results that may come without waiting for input: what is made, or what is in memory.
+ * @returns a function to await after each result
+ */
+export function turns(): () => Promise<void> {
+  let turned = monotonicMs()
+  return async () => {
+    if (monotonicMs() - turned < TURN_MS) return
+    await new Promise(setImmediate)
+    turned = monotonicMs()
+  }
+}

@@ -1,0 +1,41 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { expect, test } from 'vitest'
+import { events, generate, merge, openTrace, stats, type TraceSource } from '../../lib/entry/index.js'
+import { scratch } from '../support/commands.js'
+import { encodeEvents } from '../support/drive.js'
+import { format } from '../../lib/entry/compact.js'
+
+/** Events that come without waiting, for a second at most. */
+function* made(): Generator<{ kind: 'alloc'; size: bigint }> {
+  const end = Date.now() + 1000
+  while (Date.now() < end) yield { kind: 'alloc', size: 8n }
+}
+
+const signal = () => AbortSignal.timeout(5)
+
+test.each<[string, () => Promise<unknown>]>([
+  ['generate()', () => pipeline(generate({ model: 'larson', events: 3e6 }), stats(), { signal: signal() })],
+  ['events()', () => drained(events(made() as TraceSource, { signal: signal() }))],
+  ['merge()', () => drained(merge(made(), made(), { endToEnd: true, signal: signal() }))],
+])('timers run, and so abort, while %s has results without waiting for input', async (_, run) => {
+  await expect(run()).rejects.toMatchObject({ name: 'AbortError' })
+})
+
+test('timers run between the many batches of one chunk of a compact file', async () => {
+  const path = join(scratch(), 'long.hfc')
+  const one = { kind: 'alloc', size: 8n } as const
+  writeFileSync(path, encodeEvents(format.encoder(), Array(600_000).fill(one), { format: 'made' }))
+  const aborter = new AbortController()
+  let batches = 0
+  const read = async () => {
+    for await (const _ of openTrace(path, { signal: aborter.signal }))
+      if (batches++ === 0) setTimeout(() => aborter.abort(), 1)
+  }
+  await expect(read()).rejects.toMatchObject({ name: 'AbortError' })
+})
+
+async function drained(source: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of source) continue
+}
