@@ -1,7 +1,7 @@
 import { monotonicMs } from './io/clock.js'
 import { setImmediate } from './timers.js'
 
-/** The maximum time for which one result follows another before the event loop turns, so that timers and signals run. */
+/** The maximum time for which results follow one another before the event loop turns, so that timers run. */
 const TURN_MS = 100
 
 /**
