@@ -29,7 +29,7 @@ const NO_MAPPINGS = 'the simulated ptmalloc has no addresses left: stacks, heaps
 const NO_JEMALLOC =
   'jemalloc is simulated with blocks and alignments of up to 2^43 and 2^32 bytes, and addresses of its word size'
 const SPACES =
-  'is simulated for one process, and this trace has several address spaces: hf-filter --process keeps one of them'
+  'is simulated for one process, and this trace has several address spaces: hf-filter --process or --api keeps one'
 const TOO_MANY_EXTENTS =
   'jemalloc is simulated with fewer than 2^21 extents: large blocks, runs of small ones, and free pages'
 

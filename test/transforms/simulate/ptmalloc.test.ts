@@ -167,11 +167,12 @@ describe('ptmalloc as a policy', () => {
     expect(of(one)).toEqual(of(one))
   })
 
-  test('is simulated for one process', () => {
+  test('is simulated for one process, and pages or objects of a kernel', () => {
     const calls = [1n, 2n].map((process) => alloc(16n * process, 8n, { process }))
-    expect(() => placed(batchesOf(calls))).toThrow(
-      /simulated for one process, .*: hf-filter --process keeps one of them$/,
-    )
+    const reason = /simulated for one process, .*: hf-filter --process or --api keeps one$/
+    expect(() => placed(batchesOf(calls))).toThrow(reason)
+    const kernel = (['pages', 'kmalloc'] as const).map((api) => alloc(16n, 8n, { api }))
+    expect(() => placed(batchesOf(kernel))).toThrow(reason)
     expect(placed(batchesOf(calls.slice(0, 1))).events).toHaveLength(1)
   })
 
