@@ -4,7 +4,7 @@ import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
 import { MAX_LINE, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
 import * as Column from './shared/columns'
-import { HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
+import { HAS_ADDRESS, HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
 import { cutLine, endOfLine, findEither, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { decimal } from './shared/numbers'
 import { clearStrings, stringsFull } from './shared/strings'
@@ -53,6 +53,8 @@ export let firstSkipped: u32 = 0
 /** The number of lines with an event in a layout that cannot be told from others, and the number of the first. */
 export let unread: u32 = 0
 export let firstUnread: u32 = 0
+/** The number of events that were read without an address, because the kernel hid it. */
+export let hidden: u32 = 0
 /** The text has no line feed. */
 export let isLong: bool = false
 /** The line after the last that was read has an event and is too long. */
@@ -125,6 +127,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
   let all: u32 = 0
   skipped = 0
   unread = 0
+  hidden = 0
   setStyle(knownStyle)
   while (end > p && load<u8>(end - 1) != LF) end--
   isLong = end == p
@@ -152,6 +155,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
           }
           store<u8>(Column.KIND + i, kind)
           store<u8>(Column.API + i, api)
+          if ((set & HAS_ADDRESS) == 0) hidden++
         }
       } else {
         set = readLost(p, i)

@@ -7,6 +7,7 @@ import { PAGE_SIZE } from './info.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
 const UNREAD = 'skipped events in a layout that is not read (perf script: run it without -F, or with comm and tid)'
+const HIDDEN = 'events whose address the kernel hid, which count as failed allocations and frees of null'
 
 /** Options of the decoder. */
 export interface TracepointsDecodeOptions extends TextDecodeOptions {
@@ -21,6 +22,7 @@ export class TracepointsDecoder extends LogDecoder {
   /** The number of lines that have an event in a layout that is not read, and the number of the first one. */
   private unread = 0
   private firstUnread = 0
+  private hidden = 0
   /** Objects of this decoder, because another header object begins another trace. */
   private readonly header = { ...HEADER }
   private readonly headerOfTicks = { ...HEADER_OF_TICKS }
@@ -65,12 +67,14 @@ export class TracepointsDecoder extends LogDecoder {
     this.leastLength = 0
     if (run.unread.value > 0 && this.unread === 0) this.firstUnread = this.line + run.firstUnread.value
     this.unread += run.unread.value
+    this.hidden += run.hidden.value
     this.style = run.style.value
     return count
   }
 
   protected override finish(): void {
     super.finish()
+    if (this.hidden > 0) this.warnings.push(`${NAME}: ${HIDDEN}: ${this.hidden}`)
     if (this.unread === 0) return
     const first = `the first is line ${this.firstUnread}`
     this.warnings.push(`${NAME}: ${UNREAD}: ${this.unread}; ${first}`)

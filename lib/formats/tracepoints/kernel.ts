@@ -10,6 +10,7 @@ interface TracepointsExports extends LogExports {
   readonly first: Global
   readonly unread: Global
   readonly firstUnread: Global
+  readonly hidden: Global
   readonly style: Global
   isHeader(from: number): number
 }

@@ -124,6 +124,22 @@ describe('the head of a line', () => {
     }
   })
 
+  it('addresses that the kernel hid are counted', () => {
+    const hidden = [
+      'ls-1 [000] 1.000000: kmalloc: call_site=f ptr=(____ptrval____) bytes_req=8 bytes_alloc=8 gfp_flags=none',
+      'ls-1 [000] 1.000001: kfree: call_site=f ptr=(____ptrval____)',
+      'ls-1 [000] 1.000002: kfree: call_site=f ptr=(null)',
+      'CPU:1 [LOST 17 EVENTS]',
+    ]
+    for (const step of [1, 100, 1_000_000]) {
+      const { events, warnings } = decode(`${hidden.join('\n')}\n`, step)
+      expect(events.map(({ address }) => address)).toEqual([undefined, undefined, 0n, undefined])
+      expect(warnings).toEqual([
+        'tracepoints: events whose address the kernel hid, which count as failed allocations and frees of null: 2',
+      ])
+    }
+  })
+
   it('times of a counter have no unit, and a trace has times of one sort', () => {
     const ticks = decode(
       `# entries-in-buffer/entries-written: 1/3 #P:2\nls-1 [000] 77: ${FREE}\nls-1 [000] 7.000000: ${FREE}\n`,
