@@ -77,6 +77,15 @@ describe('hf-generate', () => {
     expect(stderr).toContain(message)
   })
 
+  test('warns of a trace that allocated nothing', async () => {
+    const { code, stderr, stdout } = await shell(
+      'hf-generate --like - --events 9',
+      '{"kind":"free","address":"0x10"}\n',
+    )
+    const warning = 'hf-generate: warning: the trace allocated nothing, so nothing is generated\n'
+    expect([code, stderr, stdout.toString().split('\n').length]).toEqual([0, warning, 3])
+  })
+
   test('refuses what is no model', { tags: ['slow'] }, async () => {
     const folder = scratch()
     writeFileSync(`${folder}/m.json`, '{"format":"heapflow-model"}')

@@ -33,6 +33,8 @@ export async function runGenerate(args: Arguments): Promise<void> {
   const to = await outputFormat(args)
   const file = args.value('like') ?? args.value('from-model')
   const what = await source(args)
+  if (what.like?.rows.kind.length === 0)
+    say('hf-generate', 'warning: the trace allocated nothing, so nothing is generated')
   const input: StreamInput = {
     paths: file === undefined || file === '-' ? [] : [file],
     open: (through) => [
