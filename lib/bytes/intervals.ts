@@ -157,7 +157,7 @@ export class Intervals {
       }
       this.path[level] = branch
       this.children[level] = low
-      node = branch.children[low] as Branch | Chunk
+      node = branch.children[low]
     }
     const chunk = node as Chunk
     const { words, count } = chunk
@@ -221,7 +221,7 @@ export class Intervals {
       if (children.length > 0) break
     }
     while (this.height > 0 && (this.root as Branch).children.length === 1) {
-      this.root = (this.root as Branch).children[0] as Branch | Chunk
+      this.root = (this.root as Branch).children[0]
       this.height--
     }
   }

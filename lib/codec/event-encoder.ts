@@ -1,7 +1,7 @@
 import { AddressedLosses, spacesTold } from '../blocks/addressed-losses.js'
 import type { EventBatch } from '../event/batch.js'
 import { FormatFault, TraceError, wrongType } from '../event/error.js'
-import { FieldBit, KINDS, type KindName } from '../event/fields.js'
+import { FieldBit, KINDS } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { Carried, Filling } from '../event/losses.js'
 import { showValue } from '../event/message-text.js'
@@ -66,10 +66,10 @@ export class EventEncoder extends LineEncoder {
     if (batch.header !== this.header) this.begin(batch)
     for (let i = 0; i < n; i++) {
       // Events without a record were counted.
-      if (this.carried[KINDS[batch.kind[i] as number] as KindName] === undefined) continue
+      if (this.carried[KINDS[batch.kind[i] as number]] === undefined) continue
       const written = this.written(batch, i)
       if (written !== undefined) this.append(written, 'event')
-      else losses.countEvent(`${KINDS[batch.kind[i] as number]} events that the writer left out`, batch, i)
+      else losses.countEvent(`${KINDS[batch.kind[i]]} events that the writer left out`, batch, i)
     }
     if (n < batch.count) throw losses.errorFor(batch, n)
     this.events += n

@@ -254,7 +254,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   private value(i: number, f: number): unknown {
-    const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
+    const { name, type } = FIELDS[f]
     switch (type) {
       case 'u64':
       case 'address':
@@ -277,7 +277,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   private store(i: number, f: number, value: unknown): void {
-    const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
+    const { name, type } = FIELDS[f]
     switch (type) {
       case 'u64':
       case 'address':

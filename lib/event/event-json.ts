@@ -63,7 +63,7 @@ function nested(value: FieldValue): unknown {
   if (typeof value === 'bigint') return exactNumber(value)
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(nested)
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, nested(item as FieldValue)]))
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, nested(item)]))
 }
 
 function exactNumber(value: bigint): number | string {

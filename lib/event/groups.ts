@@ -80,17 +80,17 @@ export class GroupColumns {
   /** The set of fields that some of the first `count` events have. */
   used(count = this.capacity): number {
     let some = 0
-    for (let i = 0; i < count; i++) some |= this.mask[i] as number
+    for (let i = 0; i < count; i++) some |= this.mask[i]
     return some
   }
 
   /** Puts the fields of an event into an object. */
   read(i: number, event: Record<string, unknown>, strings: StringTable): void {
-    for (const g of positions(this.mask[i] as number)) {
-      const { name, type } = GROUP_FIELDS[g] as (typeof GROUP_FIELDS)[number]
+    for (const g of positions(this.mask[i])) {
+      const { name, type } = GROUP_FIELDS[g]
       const column = this.at(g)
       if (column instanceof U64Column) event[name] = column.values[i]
-      else event[name] = type === 'string' ? strings.text(column[i] as number) : column[i]
+      else event[name] = type === 'string' ? strings.text(column[i]) : column[i]
     }
   }
 
@@ -112,12 +112,11 @@ export class GroupColumns {
   fill(g: number, value: GroupColumns, source: StringTable, strings: StringTable, count: number): void {
     const from = value.at(g)
     const to = newColumn(g, this.capacity)
-    for (let i = 0; i < count; i++) this.mask[i] = (this.mask[i] as number) | (1 << g)
+    for (let i = 0; i < count; i++) this.mask[i] = this.mask[i] | (1 << g)
     this.set(g, to)
-    if (to instanceof U64Column) to.values.fill((from as U64Column).values[0] as bigint, 0, count)
-    else if ((GROUP_STRINGS >>> g) & 1)
-      to.fill(strings.intern(source.view((from as Uint32Array)[0] as number)), 0, count)
-    else to.fill((from as Int32Array)[0] as number, 0, count)
+    if (to instanceof U64Column) to.values.fill((from as U64Column).values[0], 0, count)
+    else if ((GROUP_STRINGS >>> g) & 1) to.fill(strings.intern(source.view((from as Uint32Array)[0])), 0, count)
+    else to.fill((from as Int32Array)[0], 0, count)
   }
 
   /**
@@ -128,12 +127,12 @@ export class GroupColumns {
   select(rows: ArrayLike<number>, n: number, fields = ALL_GROUP_FIELDS): GroupColumns | undefined {
     const target = new GroupColumns(n)
     let some = 0
-    for (let j = 0; j < n; j++) some |= target.mask[j] = (this.mask[rows[j] as number] as number) & fields
+    for (let j = 0; j < n; j++) some |= target.mask[j] = this.mask[rows[j] as number] & fields
     if (some === 0) return undefined
     for (const g of positions(some)) {
       const from = this.at(g)
       const to = target.add(g)
-      for (let j = 0; j < n; j++) copyValue(from, rows[j] as number, to, j)
+      for (let j = 0; j < n; j++) copyValue(from, rows[j], to, j)
     }
     return target
   }
@@ -142,7 +141,7 @@ export class GroupColumns {
   without(fields: number, count: number): GroupColumns | undefined {
     const kept = new GroupColumns(count)
     let some = 0
-    for (let i = 0; i < count; i++) some |= kept.mask[i] = (this.mask[i] as number) & ~fields
+    for (let i = 0; i < count; i++) some |= kept.mask[i] = this.mask[i] & ~fields
     for (const g of positions(some)) kept.set(g, this.at(g))
     return some === 0 ? undefined : kept
   }
@@ -171,11 +170,10 @@ export class GroupColumns {
       const to = copy.add(g) as Uint32Array
       const ids = new Map<number, number>()
       for (let i = 0; i < count; i++) {
-        if ((((this.mask[i] as number) >>> g) & 1) === 0) continue
-        const id = (from as Uint32Array)[i] as number
+        if (((this.mask[i] >>> g) & 1) === 0) continue
+        const id = (from as Uint32Array)[i]
         let known = ids.get(id)
-        if (known === undefined)
-          ids.set(id, (known = replace(GROUP_FIELDS[g]?.name as GroupFieldName, source, id, target)))
+        if (known === undefined) ids.set(id, (known = replace(GROUP_FIELDS[g]?.name, source, id, target)))
         to[i] = known
       }
     }
@@ -210,7 +208,7 @@ export function newColumn(g: number, length: number): GroupColumn {
 function copyValue(from: GroupColumn, i: number, to: GroupColumn, j: number): void {
   if (from instanceof U64Column) {
     const { words } = to as U64Column
-    words[2 * j] = from.words[2 * i] as number
-    words[2 * j + 1] = from.words[2 * i + 1] as number
-  } else (to as Uint32Array)[j] = from[i] as number
+    words[2 * j] = from.words[2 * i]
+    words[2 * j + 1] = from.words[2 * i + 1]
+  } else (to as Uint32Array)[j] = from[i]
 }

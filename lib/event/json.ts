@@ -101,7 +101,7 @@ class JsonParser {
     const from = this.tokens.lastIndex
     const found = this.tokens.exec(this.text)
     if (found === null) this.fail(from)
-    const [, mark, string, integer, other] = found as RegExpExecArray
+    const [, mark, string, integer, other] = found
     this.mark = mark ?? 'value'
     if (integer !== undefined) {
       if (integer.replace('-', '').length > MAX_DIGITS) throw new Error(`an integer has more than ${MAX_DIGITS} digits`)
@@ -146,7 +146,7 @@ class JsonParser {
       this.next()
       if (!this.is(':')) this.fail(this.tokens.lastIndex - 1)
       this.next()
-      entries.push([name as string, this.read(depth + 1)])
+      entries.push([name, this.read(depth + 1)])
       if (!this.more('}')) break
     }
     // By entries, because a name such as __proto__ has no special meaning here.

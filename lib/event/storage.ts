@@ -32,7 +32,7 @@ export type ColumnName = Exclude<CoreFieldName, 'count'> | 'elements'
  * own length.
  */
 export function columnOf(f: number): ColumnName {
-  const { name } = FIELDS[f] as (typeof FIELDS)[number]
+  const { name } = FIELDS[f]
   return name === 'count' ? 'elements' : name
 }
 

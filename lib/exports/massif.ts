@@ -117,7 +117,7 @@ function heapTree(profile: Profile, bytesOf: (sample: Sample) => bigint, total: 
     const indent = ' '.repeat(depth)
     lines.push(`${indent}n${count}: ${own} ${text}\n`)
     for (const [frame, branch] of large) {
-      const name = plain(frameText(frames[frame] as Profile['frames'][number]))
+      const name = plain(frameText(frames[frame]))
       write(branch, depth + 1, `0x${(frame + 1).toString(16)}: ${name}`)
     }
     if (small.length === 0) return

@@ -60,14 +60,14 @@ export class KindTable {
     const alignment: number[] = []
     for (const kind of used) {
       const [first, , third, form] = words.subarray(WORDS * kind, WORDS * (kind + 1)) as unknown as number[]
-      const code = first as number
+      const code = first
       const isRough = form === ROUGH
       thread.push(isRough ? 1 : code >>> THREAD)
       site.push(isRough ? 0 : (code >>> SITE) & ((1 << (THREAD - SITE)) - 1))
       api.push(isRough ? -1 : (code & ((1 << SITE) - 1)) - 1)
       size.push(isRough ? leastOf(code, SIZE_BITS) : this.size(kind))
       sizes.push(isRough ? widthOf(code, SIZE_BITS) : 1)
-      const log = (third as number) >>> ALIGNMENT
+      const log = third >>> ALIGNMENT
       alignment.push(log === 0 ? 0 : 2 ** (log - 1))
     }
     return { thread, site, api, size, sizes, alignment }

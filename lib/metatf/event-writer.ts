@@ -1,6 +1,6 @@
 import { Sink } from '../bytes/sink.js'
 import { HI, LO } from '../bytes/u64.js'
-import { columnOf, EventBatch, type U64Column } from '../event/batch.js'
+import { columnOf, EventBatch } from '../event/batch.js'
 import { parseJson } from '../event/json.js'
 import type { Losses } from '../kernel/losses.js'
 import type { Chooser } from './record-choice.js'
@@ -108,7 +108,7 @@ export abstract class EventWriter {
   /** The number of event i in a column, in the form that it has in `fields`. */
   columnNumber(field: number, i: number): bigint {
     const column = this.batch[columnOf(field)]
-    if ('words' in column) return (column as U64Column).values[i]
+    if ('words' in column) return column.values[i]
     return BigInt.asUintN(64, BigInt((column as Int32Array)[i]))
   }
 

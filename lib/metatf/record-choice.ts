@@ -1,5 +1,5 @@
 import type { EventBatch } from '../event/batch.js'
-import { APIS, fieldNames, FieldBit, Kind, KINDS, OUTCOMES, type KindName } from '../event/fields.js'
+import { APIS, fieldNames, FieldBit, Kind, KINDS, OUTCOMES } from '../event/fields.js'
 import { parseJson } from '../event/json.js'
 import type { Losses } from '../kernel/losses.js'
 import { outcomeOf } from '../blocks/realloc.js'
@@ -48,8 +48,8 @@ export class Chooser {
    * @throws TraceError where losses are errors
    */
   choose(batch: EventBatch, i: number): number {
-    const mask = batch.mask[i] as number
-    const kind = batch.kind[i] as number
+    const mask = batch.mask[i]
+    const kind = batch.kind[i]
     if (kind === Kind.other) return this.other(batch, i)
     const outcome = (mask & HAS_OUTCOME) === 0 ? -1 : batch.outcome[i]
     const api = (mask & HAS_API) === 0 ? -1 : batch.api[i]
@@ -57,8 +57,7 @@ export class Chooser {
     if (chosen === BY_ADDRESSES) chosen = this.recordFor(kind, outcomeOf(batch, i), api)
     if (chosen < 0) {
       // `Losses.countBatch` has counted events of kinds that no record is of.
-      if (this.carried[kind] !== 0)
-        this.losses.countEvent(`${KINDS[kind] as KindName} events that no record is for`, batch, i)
+      if (this.carried[kind] !== 0) this.losses.countEvent(`${KINDS[kind]} events that no record is for`, batch, i)
       return NONE
     }
     return (mask & HAS_CODE) === 0 ? chosen : this.sibling(batch, i, chosen)
@@ -69,8 +68,8 @@ export class Chooser {
    * @throws TraceError where losses are errors
    */
   compare(batch: EventBatch, i: number, chosen: RecordMapping): void {
-    const mask = batch.mask[i] as number
-    const kind = batch.kind[i] as number
+    const mask = batch.mask[i]
+    const kind = batch.kind[i]
     // `Losses.countBatch` counted fields that no record of the kind carries; the rest belong to another record of the
     // kind.
     const lost = mask & ~chosen.carries & this.carried[kind]
@@ -123,7 +122,7 @@ export class Chooser {
 
   /** The record for event i of kind `other`: its type is the record's name, and its code the tag. */
   private other(batch: EventBatch, i: number): number {
-    const mask = batch.mask[i] as number
+    const mask = batch.mask[i]
     const type = (mask & HAS_TYPE) === 0 ? null : batch.strings.text(batch.type[i])
     const code = (mask & HAS_CODE) === 0 ? null : batch.code[i]
     const candidates = code === null ? this.others : (this.byTag.get(code) ?? [])
@@ -139,7 +138,7 @@ export class Chooser {
    * itself.
    */
   private sibling(batch: EventBatch, i: number, chosen: number): number {
-    const { kind, outcome, api } = this.records[chosen] as RecordMapping
+    const { kind, outcome, api } = this.records[chosen]
     const found = this.records.filter(
       (other) =>
         other.kind === kind && other.outcome === outcome && other.api === api && other.record.tag === batch.code[i],

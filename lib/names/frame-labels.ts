@@ -38,7 +38,7 @@ export class FrameLabels {
   text(frame: string, detail: number): string {
     if (detail === DETAILS - 1) return frame
     if (this.full && detail === 0) return shortFrame(frame)
-    const known = this.known[detail] as Map<string, string>
+    const known = this.known[detail]
     let text = known.get(frame)
     if (text === undefined) known.set(frame, (text = this.make(frame, detail)))
     return text

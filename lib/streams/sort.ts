@@ -200,7 +200,7 @@ class TraceSorter {
       }
       const r = interleaver.wants()
       if (r < 0) return
-      const { done, value } = await (readers[r] as AsyncGenerator<KeyedBatch>).next()
+      const { done, value } = await readers[r].next()
       if (done === true) interleaver.end(r)
       else interleaver.feed(r, value.batch, value.keys)
     }

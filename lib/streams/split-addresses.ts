@@ -42,8 +42,8 @@ export class HatfSplitter extends Writable {
           (error) => this.destroy(error),
         ),
     )
-    this.main = this.sides[0] as Side
-    this.streams = new Map(names.map((name, i) => [name, this.sides[i + 1] as Side]))
+    this.main = this.sides[0]
+    this.streams = new Map(names.map((name, i) => [name, this.sides[i + 1]]))
   }
 
   /** The stream of addresses. @throws RangeError when they are not among the fields that were requested */
@@ -91,7 +91,7 @@ export class HatfSplitter extends Writable {
         return
       }
       if (piece === null) break
-      piece.tracks.forEach((bytes, t) => (this.sides[t] as Side).give(bytes))
+      piece.tracks.forEach((bytes, t) => this.sides[t].give(bytes))
       if (this.sides.some((side) => side.isFull)) {
         this.resume = () => this.drain(then, fail)
         return
@@ -148,7 +148,7 @@ export function joinStream(
         for (let bytes = joiner.next(); bytes !== null; bytes = joiner.next()) yield asBuffer(bytes)
         const { wanted } = joiner
         if (wanted < 0) return
-        const input = await (inputs[wanted] as AsyncIterator<Uint8Array>).next()
+        const input = await inputs[wanted].next()
         if (input.done === true) joiner.end(wanted)
         else joiner.feed(wanted, input.value)
       }

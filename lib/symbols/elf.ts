@@ -311,7 +311,7 @@ export class FunctionSymbols {
     // one.
     for (let i = from - 1; i >= 0 && i > from - 64 && addresses[i] === start; i--) {
       const size = sizes[i]
-      if (size !== 0 && address >= (start as number) + size) continue
+      if (size !== 0 && address >= start + size) continue
       const at = this.names[i]
       const name = stringAt(this.read, { offset: at, size: this.ends[i] - at }, 0, MAX_NAME_BYTES)
       if (name !== '') return name

@@ -118,7 +118,7 @@ export class PartMerger {
       const lost = this.missing - this.lost
       if (lost > 0 && header.filtered !== true) {
         this.lost = this.missing
-        return batchesOf([{ kind: 'lost', count: BigInt(lost) }], header)[0] as EventBatch
+        return batchesOf([{ kind: 'lost', count: BigInt(lost) }], header)[0]
       }
       if (this.isEmpty) return new EventBatch(0, 0, header)
     }

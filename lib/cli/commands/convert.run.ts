@@ -1,6 +1,6 @@
 import { targetOfPath } from '../../exports/targets.js'
 import { FORMATS, formatNamed } from '../../formats/index.js'
-import { checkDecodeOptions, type FormatInfo, type OptionSpec } from '../../event/format.js'
+import { checkDecodeOptions, type FormatInfo } from '../../event/format.js'
 import { optionFlags, optionValues, orFlagError, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
 import { traceInput } from '../input.js'
@@ -50,10 +50,7 @@ export async function runConvert(args: Arguments): Promise<void> {
 function decoderOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const own = new Map(
     FORMATS.flatMap(({ decodeOptions }) =>
-      Object.keys(decodeOptions).map((key) => [
-        Object.keys(readOptions({ [key]: decodeOptions[key] as OptionSpec }))[0],
-        key,
-      ]),
+      Object.keys(decodeOptions).map((key) => [Object.keys(readOptions({ [key]: decodeOptions[key] }))[0], key]),
     ),
   )
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [own.get(key) ?? key, value]))
@@ -66,7 +63,7 @@ function checkOptions(format: FormatInfo, direction: 'decode' | 'encode', given:
       ? [DECODE_OPTIONS, readOptions(format.decodeOptions)]
       : [ENCODE_OPTIONS, format.encodeOptions]
   for (const key of Object.keys(given)) {
-    const [flag] = optionFlags({ [key]: all[key] as OptionSpec })
+    const [flag] = optionFlags({ [key]: all[key] })
     if (!(key in known))
       throw new UsageError(
         `--${flag?.name} does not apply to ${format.name} ${direction === 'decode' ? 'input' : 'output'}`,

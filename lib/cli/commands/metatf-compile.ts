@@ -13,7 +13,7 @@ export const metatfCompile: Command = {
     'FILE without a folder is also looked for where metatf-decode looks.',
   flags: [
     {
-      ...(OUTPUT_FLAGS[0] as (typeof OUTPUT_FLAGS)[number]),
+      ...OUTPUT_FLAGS[0],
       help: 'Write to FILE instead of standard output; a name that ends in .js or .mjs makes JavaScript',
     },
     {

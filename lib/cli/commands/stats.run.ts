@@ -118,7 +118,7 @@ function intervalOf(text: string): Interval {
     throw new UsageError(`${usage}, not ${JSON.stringify(text)}`)
   }
   if (milliseconds !== undefined) return { milliseconds: Number(digits) * milliseconds }
-  return { events: Number(digits) * (events as number) }
+  return { events: Number(digits) * events }
 }
 
 /** Writes statistics in pieces. */

@@ -63,7 +63,7 @@ class TextTableWriter implements TableWriter {
         if (!isFirst) sink.bytes[sink.pos++] = COMMA
         isFirst = false
         sink.append(key)
-        if (has) this.write(column, c, values[c] as ReturnType<TableRows['values']>, i)
+        if (has) this.write(column, c, values[c], i)
       }
       sink.append(dialect.end)
       sink.reserve(1)

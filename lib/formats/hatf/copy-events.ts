@@ -16,7 +16,7 @@ export function copyEvents(from: EventBatch, to: EventBatch): void {
 }
 
 function copyValue(from: EventBatch, to: EventBatch, i: number, f: number, present: boolean): void {
-  const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
+  const { name, type } = FIELDS[f]
   const copy = (id: number) => to.strings.intern(from.strings.view(id))
   switch (type) {
     case 'u64':

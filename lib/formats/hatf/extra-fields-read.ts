@@ -117,7 +117,7 @@ export class ExtraFieldsReader {
   }
 
   private value(f: number, batch: EventBatch, i: number): void {
-    const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
+    const { name, type } = FIELDS[f]
     if (((batch.columns >>> f) & 1) === 0) batch.addColumns(1 << f)
     switch (type) {
       case 'u64':

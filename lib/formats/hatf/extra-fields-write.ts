@@ -49,7 +49,7 @@ export class ExtraFieldsWriter {
   }
 
   private member(out: Sink, batch: EventBatch, i: number, f: number): void {
-    const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
+    const { name, type } = FIELDS[f]
     out.append(KEYS[f])
     out.reserve(MAX_NUMBER)
     const { bytes } = out

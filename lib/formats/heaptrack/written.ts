@@ -3,7 +3,7 @@ import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import type { Sink } from '../../bytes/sink.js'
 import { limit, type TracePosition } from '../../event/error.js'
-import { parseFrame, type Frame } from '../../event/frame.js'
+import { parseFrame } from '../../event/frame.js'
 import { decodeText, type StringTable } from '../../event/strings.js'
 import { Definitions } from './definitions.js'
 import { FrameNumbers } from './frame-numbers.js'
@@ -75,8 +75,8 @@ export class Written {
     if (length > this.numbers.length) this.numbers = grown(this.numbers, length)
     let n = 0
     for (let bytes = 0; n < length; n++) {
-      const frame = frames.ofString(strings[n] as number)
-      bytes += frames.bytes[frame] as number
+      const frame = frames.ofString(strings[n])
+      bytes += frames.bytes[frame]
       if (bytes > MAX_STACK_BYTES) break
       this.numbers[n] = frame
     }
@@ -88,7 +88,7 @@ export class Written {
   nodeOf(text: string): number {
     const frame = this.frames.of(text)
     this.numbers[0] = frame
-    if ((this.frames.bytes[frame] as number) > MAX_STACK_BYTES) return CUT
+    if (this.frames.bytes[frame] > MAX_STACK_BYTES) return CUT
     return this.layout.raw ? this.rawNode(1) : this.interpretedNode(1)
   }
 
@@ -101,8 +101,8 @@ export class Written {
     while (end > 0) {
       let start = end - 1
       // Inlined frames belong to the frame after them.
-      while (start > 0 && end - start <= MAX_INLINED && inlined[numbers[start - 1] as number] === 1) start--
-      const entry = start === end - 1 ? this.entryOf(numbers[start] as number) : this.entryOfGroup(start, end)
+      while (start > 0 && end - start <= MAX_INLINED && inlined[numbers[start - 1]] === 1) start--
+      const entry = start === end - 1 ? this.entryOf(numbers[start]) : this.entryOfGroup(start, end)
       isExact &= entry
       node = this.child(entry >>> 1, node)
       end = start
@@ -116,11 +116,11 @@ export class Written {
     let bytes = 0
     let isExact = EXACT
     for (let i = end - 1; i >= 0; i--) {
-      const frame = numbers[i] as number
+      const frame = numbers[i]
       node = this.rawChild(frame, node)
-      const read = this.frameOfEntry(tables.nodeEntry[node] as number)
+      const read = this.frameOfEntry(tables.nodeEntry[node])
       if (read !== frame) isExact = 0
-      bytes += frames.bytes[read] as number
+      bytes += frames.bytes[read]
       // The module names of these addresses are longer than in the texts.
       if (bytes > MAX_STACK_BYTES) return CUT
     }
@@ -131,13 +131,13 @@ export class Written {
   private entryOf(frame: number): number {
     const known = this.entryByFrame[frame]
     if (known !== undefined) return known
-    const text = this.frames.texts[frame] as string
+    const text = this.frames.texts[frame]
     return (this.entryByFrame[frame] = this.entryOfTexts([text]))
   }
 
   /** The same for a frame and the frames inlined in it. */
   private entryOfGroup(start: number, end: number): number {
-    const texts = Array.from(this.numbers.subarray(start, end), (frame) => this.frames.texts[frame] as string)
+    const texts = Array.from(this.numbers.subarray(start, end), (frame) => this.frames.texts[frame])
     return this.entryOfTexts(texts)
   }
 
@@ -148,14 +148,14 @@ export class Written {
 
   /** The number of the frame that readers will see for an entry of a raw file. */
   private frameOfEntry(entry: number): number {
-    return (this.frameByEntry[entry] ??= this.frames.of(this.stacks.textsOf(entry)[0] as string))
+    return (this.frameByEntry[entry] ??= this.frames.of(this.stacks.textsOf(entry)[0]))
   }
 
   /** The info of a size and a node, defined if it is new. */
   info(sizeLo: number, sizeHi: number, node: number): number {
     const size = this.numberIn(this.sizes, sizeLo, sizeHi)
     const known = this.infos.find(size, node)
-    if (known >= 0) return this.infos.values[known] as number
+    if (known >= 0) return this.infos.values[known]
     this.check(this.tables.addInfo(sizeLo, sizeHi, node))
     const info = this.tables.infos - 1
     put(this.infos, size, node, info)
@@ -186,20 +186,18 @@ export class Written {
       definitions.remark(line)
       return true
     }
-    setWords(first, numbers[2] as string)
-    setWords(second, numbers[3] as string)
+    setWords(first, numbers[2])
+    setWords(second, numbers[3])
     const isNode = numbers[1] === 't'
     const fault = isNode ? definitions.node(first, second, 0) : definitions.info(first, second, 0)
     definitions.pending.clear()
     if (fault !== undefined) return false
     if (!isNode) {
-      const size = this.numberIn(this.sizes, first[LO] as number, first[HI] as number)
-      addNew(this.infos, size, second[LO] as number, tables.infos - 1)
+      const size = this.numberIn(this.sizes, first[LO], first[HI])
+      addNew(this.infos, size, second[LO], tables.infos - 1)
     } else {
-      const entry = this.layout.raw
-        ? this.numberIn(this.addresses, first[LO] as number, first[HI] as number)
-        : (first[LO] as number)
-      addNew(this.nodes, entry, second[LO] as number, tables.nodes)
+      const entry = this.layout.raw ? this.numberIn(this.addresses, first[LO], first[HI]) : first[LO]
+      addNew(this.nodes, entry, second[LO], tables.nodes)
     }
     return true
   }
@@ -211,7 +209,7 @@ export class Written {
   /** The node of an entry whose caller has the node `parent`. */
   private child(entry: number, parent: number): number {
     const known = this.nodes.find(entry, parent)
-    if (known >= 0) return this.nodes.values[known] as number
+    if (known >= 0) return this.nodes.values[known]
     this.check(this.tables.addNode(entry, parent))
     put(this.nodes, entry, parent, this.tables.nodes)
     this.line('t', entry, 0, parent)
@@ -222,8 +220,8 @@ export class Written {
   private rawChild(frame: number, parent: number): number {
     const number = (this.addressByFrame[frame] ??= this.addressOf(frame))
     const known = this.nodes.find(number, parent)
-    if (known >= 0) return this.nodes.values[known] as number
-    const address = parseFrame(this.frames.texts[frame] as string).address ?? 0n
+    if (known >= 0) return this.nodes.values[known]
+    const address = parseFrame(this.frames.texts[frame]).address ?? 0n
     this.first[LO] = Number(address & 0xffff_ffffn)
     this.first[HI] = Number(address >> 32n)
     this.second[LO] = parent
@@ -232,20 +230,20 @@ export class Written {
     this.definitions.pending.clear()
     if (fault !== undefined) throw limit(fault, this.here())
     put(this.nodes, number, parent, this.tables.nodes)
-    this.line('t', this.first[LO] as number, this.first[HI] as number, parent)
+    this.line('t', this.first[LO], this.first[HI], parent)
     return this.tables.nodes
   }
 
   /** The number of the address of a frame. */
   private addressOf(frame: number): number {
-    const address = parseFrame(this.frames.texts[frame] as string).address ?? 0n
+    const address = parseFrame(this.frames.texts[frame]).address ?? 0n
     return this.numberIn(this.addresses, Number(address & 0xffff_ffffn), Number(address >> 32n))
   }
 
   /** Defines the entry of a frame and of the frames inlined in it, and its names. */
   private newEntry(key: string, texts: readonly string[]): number {
     const frames = texts.map(parseFrame)
-    const { address, module } = frames[frames.length - 1] as Frame
+    const { address, module } = frames[frames.length - 1]
     const isBare = frames.length === 1 && frames[0]?.function === undefined && frames[0]?.file === undefined
     if (isBare && module === undefined && address === undefined) {
       const unknown = key === keyOf(this.stacks.textsOf(0)) ? 1 : 0
@@ -284,7 +282,7 @@ export class Written {
   /** The number of a key in a map; a new number if the key is new. */
   private numberIn(map: U64Map, lo: number, hi: number): number {
     const known = map.find(lo, hi)
-    if (known >= 0) return map.values[known] as number
+    if (known >= 0) return map.values[known]
     put(map, lo, hi, map.size + 1)
     return map.size
   }

@@ -98,8 +98,8 @@ function decide(readings: readonly Reading[], pos: number, isAll: boolean): Kmem
     // The last remaining layout is chosen once it has matched further than any other, because more bytes cannot change
     // that.
     const [only] = alive
-    const furthest = readings.every((reading) => reading === only || reading.at < (only as Reading).at)
-    return alive.length === 1 && furthest ? (only as Reading).layout : 'short'
+    const furthest = readings.every((reading) => reading === only || reading.at < only.at)
+    return alive.length === 1 && furthest ? only.layout : 'short'
   }
   const best = bestOf(readings)
   return best.failed && best.at === pos ? 'bad' : best.layout

@@ -122,7 +122,7 @@ export class Overruns implements BatchTransform {
   }
 
   end(): void {
-    this.input = batchesOf([{ kind: 'lost', size: this.bytes }], this.header)[0] as EventBatch
+    this.input = batchesOf([{ kind: 'lost', size: this.bytes }], this.header)[0]
   }
 
   endTruncated(): void {}

@@ -261,7 +261,7 @@ export class MtrcEncoder implements Encoder {
       const note = notes & -notes
       const reason =
         NOTES[note] ?? unfitness(batch.strings.view((note === Note.UNFIT_FUNCTION ? batch.function : batch.file)[i]))
-      this.losses.countEvent(reason as string, batch, i)
+      this.losses.countEvent(reason, batch, i)
     }
     run.setWritten(written)
   }

@@ -185,7 +185,7 @@ function endOfLike({ mask }: GroupColumns, row: number, last: number): number {
 /** The value of a field that refers to the string table, without its opening quote or bracket. */
 function valueOf(batch: EventBatch, f: number, row: number): Uint8Array {
   const { strings } = batch
-  const id = (batch[columnOf(f)] as Uint32Array)[row] as number
+  const id = (batch[columnOf(f)] as Uint32Array)[row]
   switch (FIELD_TYPE[f]) {
     case JSON_OBJECT:
       return strings.view(id)

@@ -9,7 +9,7 @@ import { interpret } from '../binary/reader.js'
 import { meaningError, quote } from '../errors.js'
 import { type Layout, Layouts, NUMBER, Plan, SectionLayouts } from '../layout.js'
 import type { Mapping } from '../mapping.js'
-import type { Dtd, RecordType, Section } from '../model.js'
+import type { Dtd, RecordType } from '../model.js'
 import { samePair } from '../pairs.js'
 import { MAX_LINE, MAX_LINE_VALUES } from './head.js'
 import { isStored, lineEnd, quoted } from './tokens.js'
@@ -182,7 +182,7 @@ export function asciiRecords(dtd: Dtd, mapping: Mapping): SectionLayouts {
     }
     tags.set(tag, record)
   }
-  const records = new SectionLayouts({ ...(dtd.sections[0] as Section), tags }, new Layouts(new Plan(dtd, mapping.of)))
+  const records = new SectionLayouts({ ...dtd.sections[0], tags }, new Layouts(new Plan(dtd, mapping.of)))
   for (const tag of tags.keys()) records.of(tag)
   return records
 }

@@ -122,7 +122,7 @@ async function* rowsOf(
   /** The headers of the traces that begin here. Traces without events follow one another. */
   const begin = function* (): Generator<EventBatch> {
     for (; traces[trace + 1]?.[0] === row; trace++) {
-      const header = (traces[trace + 1] as (typeof traces)[0])[1]
+      const header = traces[trace + 1][1]
       yield new EventBatch(0, 0, header)
     }
   }
@@ -141,7 +141,7 @@ async function* rowsOf(
     if (left < 0) throw new ParquetFault('row groups that share their bytes')
     for (const groupEnd = row + group.rows; row < groupEnd;) {
       await readAhead(readers, pages, progress)
-      const [, header] = traces[trace] as (typeof traces)[0]
+      const [, header] = traces[trace]
       const batch = takeBatch(readers, (traces[trace + 1]?.[0] ?? Infinity) - row, header)
       // Its consumer may use the batch again.
       const { count } = batch

@@ -55,7 +55,7 @@ export class TwoPasses {
       for (let at = 0; at < chunk.length;) {
         this.checkOpen()
         const from = at
-        const writing = inTemporary(this.folder, () => writeTo(descriptor as number, chunk, from, chunk.length - from))
+        const writing = inTemporary(this.folder, () => writeTo(descriptor, chunk, from, chunk.length - from))
         this.pending = writing
         at += (await writing).bytesWritten
       }

@@ -79,7 +79,7 @@ function placeOf(names: Names, strings: StringTable): Place {
     file: id(file),
     line,
   })
-  return { inner: source(names[0] as Names[number]), outer: source(names[names.length - 1] as Names[number]) }
+  return { inner: source(names[0]), outer: source(names[names.length - 1]) }
 }
 
 function renamed(

@@ -37,7 +37,7 @@ function parseNumber(number: string, text: string): bigint {
     throw new RangeError(`not a range: '${text}' (write A..B, A.., ..B or A, with numbers such as 4096, 4K or 0x1000)`)
   }
   const [, hex, decimal, suffix] = match
-  return hex !== undefined ? BigInt(hex) : BigInt(decimal as string) * FACTORS[(suffix as string).toUpperCase()]
+  return hex !== undefined ? BigInt(hex) : BigInt(decimal) * FACTORS[suffix.toUpperCase()]
 }
 
 function checkRange(range: Range): void {

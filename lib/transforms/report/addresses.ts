@@ -104,7 +104,7 @@ function mapOf(
   })
   for (const range of ranges) range.name = [range.owner, `${range.from} to ${range.to}`].filter(Boolean).join(': ')
   return {
-    ...calendar.moments(shown.map((i) => (moments[i] as Clock['moments'][number]).event)),
+    ...calendar.moments(shown.map((i) => moments[i].event)),
     rowBytes: integer(BigInt(rowBytes)),
     ranges,
     cells: regions.map(({ bytes }) => Array.from(bytes.map((live) => thousandths(live / rowBytes)))),

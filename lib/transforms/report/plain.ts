@@ -49,6 +49,6 @@ export class Calendar {
   /** The moments after these events. @param times their times, by default those of the clock */
   moments(events: readonly number[], times = events.map((event) => this.at(event)?.time)): Moments {
     if (this.elapsed === undefined) return { event: [...events] }
-    return { event: [...events], time: times.map((time, i) => this.since(events[i] as number, time) ?? null) }
+    return { event: [...events], time: times.map((time, i) => this.since(events[i], time) ?? null) }
   }
 }

@@ -50,7 +50,7 @@ function joined(timeline: readonly TimelinePart[], from: number, to: number): Ti
   let { time, minBytes, maxBytes, minBlocks, maxBlocks, resident, frees } = first
   let { blocks, bytes } = first.allocated
   for (let n = from + 1; n < to; n++) {
-    const part = timeline[n] as TimelinePart
+    const part = timeline[n]
     time = part.time ?? time
     if (part.minBytes < minBytes) minBytes = part.minBytes
     if (part.maxBytes > maxBytes) maxBytes = part.maxBytes

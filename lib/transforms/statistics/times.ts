@@ -110,7 +110,7 @@ export class Times {
     let [from, to] = [0, timedTraces.length]
     while (to - from > 1) {
       const middle = (from + to) >> 1
-      if ((timedTraces[middle] as Timed).event <= event) from = middle
+      if (timedTraces[middle].event <= event) from = middle
       else to = middle
     }
     const trace = timedTraces[from]

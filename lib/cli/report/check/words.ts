@@ -59,7 +59,7 @@ export function finding(row: CheckedBudget): string {
   }
   const range = (all: readonly bigint[]) => {
     const [least, largest] = [all, all].map((some, i) => some.reduce((a, b) => ((i === 0 ? b < a : b > a) ? b : a)))
-    return `${grouped(least as bigint)} to ${grouped(largest as bigint)}`
+    return `${grouped(least)} to ${grouped(largest)}`
   }
   const isMany = values.length > 1 || baseline.length > 1
   const runs = isMany ? `; medians of ${baseline.length} and ${values.length} runs` : ''

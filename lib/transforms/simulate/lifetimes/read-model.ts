@@ -56,7 +56,7 @@ export function checkLifetimeModel(value: unknown): LifetimePredictor {
   const made: Site[] = []
   const sites = (number: number): Site => {
     if (number === 0) return { rest: 'none' }
-    const { stack, place } = read[number - 1] as ReadSite
+    const { stack, place } = read[number - 1]
     return (made[number] ??= stack === 0 ? place : { stack: stackOf(stack) })
   }
   return new LifetimePredictor(
