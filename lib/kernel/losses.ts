@@ -80,7 +80,6 @@ export class Losses implements LossCounts {
   private missing = 0
   /** Some kind of event needs some field. */
   private needs = false
-  private carried: Carried
   /** The loss of the unit of times; undefined where the format states the unit of each trace. */
   private unitLoss: UnitLoss | undefined
   /** Whether what is written says from which format, and with which layout, the trace came. */
@@ -97,12 +96,11 @@ export class Losses implements LossCounts {
    */
   constructor(
     private readonly format: string,
-    carried: Carried,
+    private carried: Carried,
     private readonly strict = false,
     filled: readonly Filling[] = [],
     private readonly groups = 0,
   ) {
-    this.carried = carried
     this.use(carried, filled)
   }
 

@@ -43,7 +43,6 @@ const OPTIONS: OptionNames<HeapmonEncodeOptions> = {
 export class HeapmonEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly names = new Names()
-  private readonly options: HeapmonEncodeOptions
   private layout = Layout.DEFAULT_LAYOUT
   private tabs = true
   private header: TraceHeader | undefined
@@ -51,10 +50,9 @@ export class HeapmonEncoder extends LineEncoder {
   private timeLo = 0
   private timeHi = 0
 
-  constructor(options: HeapmonEncodeOptions = {}) {
+  constructor(private readonly options: HeapmonEncodeOptions = {}) {
     checkOptions(options, OPTIONS, 'HeapmonEncoder')
     super()
-    this.options = options
     this.losses = new AddressedLosses(FieldBit.process, Layout.NAME, Layout.CARRIED, options.strict, Layout.FILLED)
     this.losses.useUnit('us')
   }
