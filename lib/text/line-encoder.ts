@@ -1,31 +1,21 @@
 import { Sink } from '../bytes/sink.js'
 import type { EventBatch } from '../event/batch.js'
 import type { Losses } from '../kernel/losses.js'
+import { OneBatch } from '../event/one-batch.js'
 import type { Encoder } from '../event/stage.js'
 
 /** The base of text encoders, which convert one batch at a time to lines. */
-export abstract class LineEncoder implements Encoder {
+export abstract class LineEncoder extends OneBatch<Uint8Array> implements Encoder {
   abstract readonly losses: Losses
   readonly consumes = true
-  private batch: EventBatch | null = null
   private failure: unknown = null
 
-  constructor(protected readonly sink = new Sink()) {}
+  constructor(protected readonly sink = new Sink()) {
+    super()
+  }
 
   /** Writes a batch to `sink`. If it throws, `sink` contains only whole lines. */
   protected abstract write(batch: EventBatch): void
-
-  feed(batch: EventBatch): void {
-    this.batch = batch
-  }
-
-  end(): void {
-    // Nothing is held back.
-  }
-
-  endTruncated(): void {
-    // Nothing is held back.
-  }
 
   dispose(): void {
     this.losses.dispose()
@@ -33,8 +23,7 @@ export abstract class LineEncoder implements Encoder {
 
   next(): Uint8Array | null {
     if (this.failure !== null) throw this.failure
-    const { batch } = this
-    this.batch = null
+    const batch = this.fed()
     try {
       if (batch !== null) this.write(batch)
     } catch (error) {

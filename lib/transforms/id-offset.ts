@@ -3,7 +3,7 @@ import { reviseBatch, type EventBatch } from '../event/batch.js'
 import { malformed, type TraceError } from '../event/error.js'
 import { FieldBit, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import type { BatchTransform } from '../event/stage.js'
+import { OneBatch } from '../event/one-batch.js'
 import type { ProcessNumbers } from './process-numbers.js'
 
 const { thread: HAS_THREAD, process: HAS_PROCESS } = FieldBit
@@ -32,12 +32,11 @@ const OPTIONS: OptionNames<IdOffsetOptions> = {
 /**
  * Shifts the thread and process ids of a trace, so that they differ from the ids of the traces with which it is merged.
  */
-export class IdOffset implements BatchTransform {
+export class IdOffset extends OneBatch<EventBatch> {
   private readonly thread: bigint
   private readonly process: bigint
   private readonly defaultProcess: bigint | undefined
   private readonly numbers: ProcessNumbers | undefined
-  private batch: EventBatch | null = null
   /** The events of earlier batches. */
   private events = 0
   /** Whether an event has got the default process. */
@@ -49,6 +48,7 @@ export class IdOffset implements BatchTransform {
   private fault: TraceError | undefined
 
   constructor(options: IdOffsetOptions) {
+    super()
     checkOptions(options, OPTIONS, 'IdOffset')
     const { thread = 0n, process = 0n, defaultProcess, numbers } = options
     this.thread = BigInt.asUintN(64, thread)
@@ -57,27 +57,18 @@ export class IdOffset implements BatchTransform {
     this.numbers = numbers
   }
 
-  feed(batch: EventBatch): void {
-    this.batch = batch
-  }
-
   /**
    * @throws TraceError for an event whose process has the number that is given to events without a process. The events
    *   before it were delivered.
    */
   next(): EventBatch | null {
     if (this.fault !== undefined) throw this.fault
-    const source = this.batch
-    this.batch = null
+    const source = this.fed()
     if (source === null) return null
     const target = this.move(source)
     this.events += source.count
     return target
   }
-
-  end(): void {}
-
-  endTruncated(): void {}
 
   private move(source: EventBatch): EventBatch {
     const { thread, process, defaultProcess } = this

@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
-import type { Stage } from '../../event/stage.js'
+import { OneBatch } from '../../event/one-batch.js'
 import {
   COMPARED,
   figuresOf,
@@ -18,10 +18,9 @@ import { poolGain } from './pool-gain.js'
 
 const NONE = '-'
 
-/** Simulates policies side by side, and reports their figures. */
-export class SimulationReport implements Stage<EventBatch, Uint8Array> {
+/** Simulates policies side by side, and reports their figures: the text is made when it is requested. */
+export class SimulationReport extends OneBatch<Uint8Array> {
   readonly consumes = true
-  private batch: EventBatch | undefined
   /** Those that cannot simulate the traces, and why: the table has no figures of them. */
   private readonly without = new Map<Simulator, string>()
 
@@ -34,17 +33,14 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
     private readonly isJson: boolean,
     private readonly isAgainst = false,
     private readonly shortSites: readonly ShortLivedSite[] = [],
-  ) {}
-
-  feed(batch: EventBatch): void {
-    this.batch = batch
+  ) {
+    super()
   }
 
   /** @throws what the simulators throw */
   next(): null {
-    const { batch } = this
-    this.batch = undefined
-    if (batch === undefined) return null
+    const batch = this.fed()
+    if (batch === null) return null
     for (const simulator of this.simulators) if (!this.without.has(simulator)) this.run(simulator, batch)
     return null
   }
@@ -59,14 +55,6 @@ export class SimulationReport implements Stage<EventBatch, Uint8Array> {
       if (isLast || this.isAgainst || !(error instanceof TraceError) || error.code !== 'ERR_TRACE_LIMIT') throw error
       this.without.set(simulator, error.message)
     }
-  }
-
-  end(): void {
-    // The text is made when it is requested.
-  }
-
-  endTruncated(): void {
-    // The same.
   }
 
   dispose(): void {

@@ -2,7 +2,7 @@ import { batchesOf, reviseBatch, type EventBatch } from '../../event/batch.js'
 import { selectRows } from '../../kernel/select.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import type { BatchTransform } from '../../event/stage.js'
+import { OneBatch } from '../../event/one-batch.js'
 import { FORMAT, layoutFor, type KmemtraceLayout } from './layout.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
 
@@ -27,10 +27,9 @@ export function cpuOfPath(path: string): number | undefined {
  * Missing sequence numbers are added if the records have them, because nothing else shows the order of the records of
  * several files.
  */
-export class PerCpu implements BatchTransform {
+export class PerCpu extends OneBatch<EventBatch> {
   /** The total number of bytes that the kernel dropped, if overruns are removed. */
   overruns = 0n
-  private input: EventBatch | null = null
   private sequence = 0
 
   /**
@@ -41,21 +40,14 @@ export class PerCpu implements BatchTransform {
   constructor(
     private readonly layout: Partial<KmemtraceLayout>,
     private readonly takeOverruns: boolean,
-  ) {}
-
-  feed(batch: EventBatch): void {
-    this.input = batch
+  ) {
+    super()
   }
 
   next(): EventBatch | null {
-    const batch = this.input
-    this.input = null
+    const batch = this.fed()
     return batch === null ? null : this.complete(this.takeOverruns ? this.withoutOverruns(batch) : batch)
   }
-
-  end(): void {}
-
-  endTruncated(): void {}
 
   private withoutOverruns(batch: EventBatch): EventBatch {
     const { kind, mask, count } = batch
@@ -104,28 +96,25 @@ export class PerCpu implements BatchTransform {
 }
 
 /** Reports at the end of a trace the number of bytes that the kernel dropped, as a `lost` event with that size. */
-export class Overruns implements BatchTransform {
-  private input: EventBatch | null = null
+export class Overruns extends OneBatch<EventBatch> {
   private header: TraceHeader = { format: FORMAT }
 
-  constructor(private readonly bytes: bigint) {}
+  constructor(private readonly bytes: bigint) {
+    super()
+  }
 
-  feed(batch: EventBatch): void {
-    this.input = batch
+  override feed(batch: EventBatch): void {
+    super.feed(batch)
     this.header = batch.header
   }
 
   next(): EventBatch | null {
-    const batch = this.input
-    this.input = null
-    return batch
+    return this.fed()
   }
 
-  end(): void {
-    this.input = batchesOf([{ kind: 'lost', size: this.bytes }], this.header)[0]
+  override end(): void {
+    super.feed(batchesOf([{ kind: 'lost', size: this.bytes }], this.header)[0])
   }
-
-  endTruncated(): void {}
 }
 
 /** The number of numbered records for an event. */

@@ -4,7 +4,7 @@ import { BATCH_EVENTS, reviseBatch, type EventBatch } from '../../event/batch.js
 import { limit, type TracePosition } from '../../event/error.js'
 import { Api, FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { refuseUnidentified, type TraceHeader } from '../../event/header.js'
-import type { BatchTransform } from '../../event/stage.js'
+import { OneBatch } from '../../event/one-batch.js'
 import { OVERALIGNED, SEVERAL, TOO_LARGE, TOO_MANY, UNMAPPED } from '../../kernel/layouts/simulate.js'
 import { selectRows } from '../../kernel/select.js'
 import type { LifetimeReader } from './lifetimes/predictor.js'
@@ -43,7 +43,7 @@ const TOO_MANY_EXTENTS =
  *
  * Memory grows with the live blocks.
  */
-export class Simulator implements BatchTransform {
+export class Simulator extends OneBatch<EventBatch> {
   readonly settings: SimulateSettings
   private readonly kernel: SimulateKernel
   private readonly live: LiveSet
@@ -55,7 +55,6 @@ export class Simulator implements BatchTransform {
   traces = 0
   private events = 0
   private reused = 0
-  private batch: EventBatch | null = null
   private error: Error | undefined
 
   /**
@@ -63,6 +62,7 @@ export class Simulator implements BatchTransform {
    * @throws RangeError for options that are unknown, out of range, or of another policy
    */
   constructor(options: SimulateOptions, isMeasured?: boolean) {
+    super()
     this.settings = settingsOf(options)
     this.isMeasured = isMeasured ?? options.policy === 'ideal'
     this.predictor = options.predict?.reader()
@@ -71,24 +71,11 @@ export class Simulator implements BatchTransform {
     this.kernel.refresh()
   }
 
-  feed(batch: EventBatch): void {
-    this.batch = batch
-  }
-
   /** @throws TraceError when a heap would be too large @throws RangeError for a trace without identity of blocks */
   next(): EventBatch | null {
     if (this.error !== undefined) throw this.error
-    const { batch } = this
-    this.batch = null
+    const batch = this.fed()
     return batch === null ? null : this.place(batch)
-  }
-
-  end(): void {
-    // Nothing is held back.
-  }
-
-  endTruncated(): void {
-    // Nothing is held back.
   }
 
   dispose(): void {
