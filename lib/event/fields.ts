@@ -182,6 +182,12 @@ export const FieldBit = Object.fromEntries(FIELDS.map((field, i) => [field.name,
 >
 /** The set of all fields of the core. */
 export const ALL_FIELDS = 2 ** FIELDS.length - 1
+
+/** The set of fields whose columns refer to strings or lists. */
+export const STRING_FIELDS = FIELDS.reduce(
+  (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),
+  0,
+)
 /** The bit of each field of a group in `GroupColumns.mask` and in sets of such fields. */
 export const GroupBit = Object.fromEntries(GROUP_FIELDS.map((field, i) => [field.name, 1 << i])) as Readonly<
   Record<GroupFieldName, number>

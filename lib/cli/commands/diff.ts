@@ -1,16 +1,7 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { DIFF_FORMS, DIFF_ORDERS, TOP } from '../defaults.js'
-import {
-  OUTPUT_FLAGS,
-  ROW_FLAGS,
-  SUPPRESS_FLAGS,
-  SUPPRESS_HELP,
-  SYMBOLIZE_FLAG,
-  SYMBOLIZE_HELP,
-  TEMPORARY_FLAG,
-  TREE_FLAG,
-} from '../flags.js'
+import * as Flags from '../flags.js'
 
 export const diff: Command = {
   name: 'hf-diff',
@@ -21,8 +12,8 @@ export const diff: Command = {
     'difference first. Sites are the same if the functions of their stacks have the same names, whatever their lines ' +
     'and addresses, unless --match asks for more. A frame without a function is a module and an offset. One of the ' +
     'traces may be -, standard input.\n' +
-    `${SUPPRESS_HELP} What they suppress is leaked in neither trace, and how much it is is said on standard error.\n` +
-    `${SYMBOLIZE_HELP}\n` +
+    `${Flags.SUPPRESS_HELP} What they suppress is leaked in neither trace, and how much it is is said on standard error.\n` +
+    `${Flags.SYMBOLIZE_HELP}\n` +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
     'says so. Both traces must be whole: of a truncated one, only the error is shown. With --to html, the page on ' +
     'the part of NEW that was read is written before the error.',
@@ -30,15 +21,15 @@ export const diff: Command = {
   flags: [
     { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
     { name: 'top', value: 'N', help: `Show at most N sites (default ${TOP}; JSON: all)` },
-    ...ROW_FLAGS,
-    TREE_FLAG,
+    ...Flags.ROW_FLAGS,
+    Flags.TREE_FLAG,
     {
       name: 'match',
       value: 'HOW',
       help: 'Match frames by names (default), also by lines, or also by the addresses of those without a function',
       values: PROFILE_MATCHES,
     },
-    TEMPORARY_FLAG,
+    Flags.TEMPORARY_FLAG,
     { name: 'json', help: 'Write the difference as JSON' },
     {
       name: 'to',
@@ -48,9 +39,9 @@ export const diff: Command = {
     },
     { name: 'collapsed', help: 'Write collapsed stacks with the old and the new bytes, for differential flame graphs' },
     { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
-    ...SUPPRESS_FLAGS,
-    SYMBOLIZE_FLAG,
-    ...OUTPUT_FLAGS,
+    ...Flags.SUPPRESS_FLAGS,
+    Flags.SYMBOLIZE_FLAG,
+    ...Flags.OUTPUT_FLAGS,
   ],
   examples: [
     { command: 'hf-diff before.mtrc after.mtrc', means: 'what leaks now, and did not' },

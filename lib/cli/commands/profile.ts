@@ -1,14 +1,7 @@
 import { PROFILE_FORMATS } from '../../exports/profile-formats.js'
 import { PROFILE_VALUES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
-import {
-  OUTPUT_FLAGS,
-  SUPPRESS_FLAGS,
-  SUPPRESS_HELP,
-  SYMBOLIZE_FLAG,
-  SYMBOLIZE_HELP,
-  TEMPORARY_FLAG,
-} from '../flags.js'
+import * as Flags from '../flags.js'
 
 export const profile: Command = {
   name: 'hf-profile',
@@ -22,8 +15,8 @@ export const profile: Command = {
     'pprof and speedscope hold all figures: what was allocated, what was live at the peak, what was live at the ' +
     'moment of --at, temporary allocations, and frees by other threads; collapsed holds one of them. dhat, massif ' +
     'and chrome have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
-    `${SUPPRESS_HELP} What they suppress is not live at the end, and how much it is is said on standard error.\n` +
-    `${SYMBOLIZE_HELP}\n` +
+    `${Flags.SUPPRESS_HELP} What they suppress is not live at the end, and how much it is is said on standard error.\n` +
+    `${Flags.SYMBOLIZE_HELP}\n` +
     'If the input is truncated, the profile of the part that was read is written before the error.',
   memory: 'grows with the live blocks (75 to 140 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
   flags: [
@@ -46,7 +39,7 @@ export const profile: Command = {
       help: 'Write this figure where the format holds one, else show it first',
       values: PROFILE_VALUES,
     },
-    TEMPORARY_FLAG,
+    Flags.TEMPORARY_FLAG,
     {
       name: 'hide',
       value: 'REGEX',
@@ -60,9 +53,9 @@ export const profile: Command = {
       help: 'Keep the lines of a function apart in collapsed and speedscope, where it is one frame otherwise',
     },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
-    ...SUPPRESS_FLAGS,
-    SYMBOLIZE_FLAG,
-    ...OUTPUT_FLAGS,
+    ...Flags.SUPPRESS_FLAGS,
+    Flags.SYMBOLIZE_FLAG,
+    ...Flags.OUTPUT_FLAGS,
   ],
   sections: [{ title: 'Tools', rows: PROFILE_FORMATS.map(({ name, title }) => [name, title]) }],
   examples: [

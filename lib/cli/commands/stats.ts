@@ -1,15 +1,6 @@
 import type { Command } from '../command.js'
 import { FIRST_TOP, MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
-import {
-  OUTPUT_FLAGS,
-  ROW_FLAGS,
-  SUPPRESS_FLAGS,
-  SUPPRESS_HELP,
-  SYMBOLIZE_FLAG,
-  SYMBOLIZE_HELP,
-  TEMPORARY_FLAG,
-  TREE_FLAG,
-} from '../flags.js'
+import * as Flags from '../flags.js'
 
 export const stats: Command = {
   name: 'hf-stats',
@@ -25,8 +16,8 @@ export const stats: Command = {
     'statistics, or its table of events followed by them.\n' +
     'If the input holds several traces, their statistics are combined (blocks still live at the end of each count as ' +
     'leaked). --mpatrol and --table show only the first, or the one given by --trace.\n' +
-    `${SYMBOLIZE_HELP}\n` +
-    `${SUPPRESS_HELP} What they suppress is not in the leaks of the trace and its sites, and is ` +
+    `${Flags.SYMBOLIZE_HELP}\n` +
+    `${Flags.SUPPRESS_HELP} What they suppress is not in the leaks of the trace and its sites, and is ` +
     'shown by itself; leaks by size and by thread still have it.\n' +
     'If the input is truncated, statistics for the part that was read are printed before the error.',
   memory:
@@ -41,8 +32,8 @@ export const stats: Command = {
         `Show at most N sites, sizes and threads (default ${TOP}, and ${FIRST_TOP} in the tables that the whole ` +
         'report begins with; JSON and TSV: all)',
     },
-    ...ROW_FLAGS,
-    TREE_FLAG,
+    ...Flags.ROW_FLAGS,
+    Flags.TREE_FLAG,
     {
       name: 'by',
       value: 'WHAT',
@@ -58,7 +49,7 @@ export const stats: Command = {
       values: SITE_ORDERS,
       instead: { temporary: 'memray and heaptrack are the two definitions of temporary allocations' },
     },
-    TEMPORARY_FLAG,
+    Flags.TEMPORARY_FLAG,
     {
       name: 'timeline',
       value: 'N',
@@ -79,9 +70,9 @@ export const stats: Command = {
     },
     { name: 'sources', help: 'With --table: show thread, function, file and line of each event' },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
-    ...SUPPRESS_FLAGS,
-    SYMBOLIZE_FLAG,
-    ...OUTPUT_FLAGS,
+    ...Flags.SUPPRESS_FLAGS,
+    Flags.SYMBOLIZE_FLAG,
+    ...Flags.OUTPUT_FLAGS,
   ],
   examples: [
     { command: 'hf-stats --top 5 dump.zip', means: 'the statistics of an Android dump' },

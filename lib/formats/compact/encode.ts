@@ -2,6 +2,7 @@ import { recognize } from '../../allocators/recognize.js'
 import { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { limit, type TracePosition } from '../../event/error.js'
+import { STRING_FIELDS } from '../../event/fields.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { hasInventedAddresses, NO_HEADER, type TraceHeader } from '../../event/header.js'
@@ -21,7 +22,6 @@ import {
   putPayload,
   putStrings,
   releaseKernel,
-  STRING_FIELDS,
   type CompactKernel,
 } from './kernel.js'
 import type { CompactLevel } from './layout.js'

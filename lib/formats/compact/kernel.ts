@@ -1,4 +1,3 @@
-import { FIELDS } from '../../event/fields.js'
 import { limit, malformed, type TraceError, type TracePosition } from '../../event/error.js'
 import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
@@ -92,12 +91,6 @@ export function checksumOf(kernel: CompactKernel, bytes: Uint8Array): number | u
   const at = putPayload(kernel, bytes)
   return at === 0 ? undefined : kernel.run.bytesChecksum(at, bytes.length) >>> 0
 }
-
-/** The set of fields that refer to strings or lists. */
-export const STRING_FIELDS = FIELDS.reduce(
-  (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),
-  0,
-)
 
 /** The error for a fault of the kernel. */
 export function faultError(fault: number, at: TracePosition): TraceError {

@@ -3,7 +3,7 @@ import { Cursor, type Reading } from '../../codec/cursor.js'
 import { CursorDecoder } from '../../codec/cursor-decoder.js'
 import { BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { malformed, truncated } from '../../event/error.js'
-import { FIELDS, FieldBit, Kind } from '../../event/fields.js'
+import { FieldBit, Kind, STRING_FIELDS } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { StringTable } from '../../event/strings.js'
@@ -23,11 +23,6 @@ export interface HatfDecodeOptions {
 export const DECODE_OPTIONS: OptionNames<HatfDecodeOptions> = { fold: 'boolean' }
 
 const { attributes: HAS_ATTRIBUTES, text: HAS_TEXT, thread: HAS_THREAD } = FieldBit
-/** The fields whose columns hold ids of strings or lists. */
-const STRING_FIELDS = FIELDS.reduce(
-  (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),
-  0,
-)
 
 /** The reason why `fill` stopped. */
 const USED_UP = Stop.usedUp
