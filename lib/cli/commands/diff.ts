@@ -12,7 +12,8 @@ export const diff: Command = {
     'difference first. Sites are the same if the functions of their stacks have the same names, whatever their lines ' +
     'and addresses, unless --match asks for more. A frame without a function is a module and an offset. One of the ' +
     'traces may be -, standard input.\n' +
-    `${Flags.SUPPRESS_HELP} What they suppress is leaked in neither trace, and how much it is is said on standard error.\n` +
+    `${Flags.SUPPRESS_HELP} What they suppress is leaked in neither trace, and how much it is is said on ` +
+    'standard error.\n' +
     `${Flags.SYMBOLIZE_HELP}\n` +
     'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
     'says so. Both traces must be whole: of a truncated one, only the error is shown. With --to html, the page on ' +

@@ -15,7 +15,8 @@ export const profile: Command = {
     'pprof and speedscope hold all figures: what was allocated, what was live at the peak, what was live at the ' +
     'moment of --at, temporary allocations, and frees by other threads; collapsed holds one of them. dhat, massif ' +
     'and chrome have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
-    `${Flags.SUPPRESS_HELP} What they suppress is not live at the end, and how much it is is said on standard error.\n` +
+    `${Flags.SUPPRESS_HELP} What they suppress is not live at the end, and how much it is is said on standard ` +
+    'error.\n' +
     `${Flags.SYMBOLIZE_HELP}\n` +
     'If the input is truncated, the profile of the part that was read is written before the error.',
   memory: 'grows with the live blocks (75 to 140 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
