@@ -7,6 +7,7 @@ import { acceptFailures, failing } from './failure.js'
 import { givesEvents } from './gives-events.js'
 import { batchesIn, bytesOf } from './intake.js'
 import { QUEUED } from './stage.js'
+import { turns } from './turns.js'
 import type { ByteStream, EventStream } from './types.js'
 
 /**
@@ -48,7 +49,12 @@ function generatorStream(
     let error: Error
     try {
       const input = untilClosed(source, stream)
-      for await (const item of generate(input, stream)) yield item instanceof Uint8Array ? asBuffer(item) : item
+      const turn = turns()
+      for await (const item of generate(input, stream)) {
+        yield item instanceof Uint8Array ? asBuffer(item) : item
+        // There may be much more in one chunk.
+        await turn()
+      }
       return
     } catch (caught) {
       error = asError(caught)

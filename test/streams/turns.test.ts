@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { addAbortSignal, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
-import { events, generate, merge, openTrace, stats, type TraceSource } from '../../lib/entry/index.js'
+import { decodeAny, events, generate, merge, openTrace, stats, type TraceSource } from '../../lib/entry/index.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 import { format } from '../../lib/entry/compact.js'
@@ -23,15 +24,23 @@ test.each<[string, () => Promise<unknown>]>([
   await expect(run()).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-test('timers run between the many batches of one chunk of a compact file', async () => {
-  const path = join(scratch(), 'long.hfc')
-  const one = { kind: 'alloc', size: 8n } as const
-  writeFileSync(path, encodeEvents(format.encoder(), Array(600_000).fill(one), { format: 'made' }))
+const LONG = encodeEvents(format.encoder(), Array(1_500_000).fill({ kind: 'alloc', size: 8n }), { format: 'made' })
+
+test.each<[string, (signal: AbortSignal) => AsyncIterable<unknown>]>([
+  [
+    'openTrace()',
+    (signal) => {
+      const path = join(scratch(), 'long.hfc')
+      writeFileSync(path, LONG)
+      return openTrace(path, { signal })
+    },
+  ],
+  ['decodeAny()', (signal) => addAbortSignal(signal, Readable.from([LONG]).pipe(decodeAny()))],
+])('timers run between the many batches of one compact chunk in %s', async (_, open) => {
   const aborter = new AbortController()
   let batches = 0
   const read = async () => {
-    for await (const _ of openTrace(path, { signal: aborter.signal }))
-      if (batches++ === 0) setTimeout(() => aborter.abort(), 1)
+    for await (const _ of open(aborter.signal)) if (batches++ === 0) setTimeout(() => aborter.abort(), 1)
   }
   await expect(read()).rejects.toMatchObject({ name: 'AbortError' })
 })
