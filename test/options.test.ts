@@ -318,6 +318,12 @@ describe('values of a wrong type are refused', () => {
     }
   })
 
+  test.each(['path', 'encoder'])('files of parts without %s are refused at once', (name) => {
+    const options = { by: 'thread', path: String, encoder: () => new NdjsonEncoder(), [name]: undefined }
+    expect(() => new SplitFiles(options as never)).toThrow(`SplitFiles: ${name} must be a function, not undefined`)
+    expect(() => new SplitFiles(undefined as never)).toThrow('SplitFiles: the options must be a plain object')
+  })
+
   test('a promise of the streams of a part', async () => {
     const sink = split({ by: 'thread' }, (async () => stats()) as never)
     sink.end({ kind: 'free', thread: 1n })

@@ -2,9 +2,9 @@ import { close, write } from 'node:fs'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import type { EventBatch } from '../event/batch.js'
-import { asError, TraceError } from '../event/error.js'
+import { asError, TraceError, wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
-import { checkOptions, LIMIT, wholeNumber, type OptionNames } from '../event/options.js'
+import { checkNeededOptions, LIMIT, wholeNumber, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -85,9 +85,15 @@ export class SplitFiles extends Writable {
   /** A file cannot have its name: nothing is left of the others. */
   private isRefused = false
 
-  constructor(private readonly options: SplitFilesOptions) {
+  private readonly options: SplitFilesOptions
+
+  /** @throws TypeError without options, `path` or `encoder`; RangeError for unknown options */
+  constructor(options: SplitFilesOptions) {
     super({ objectMode: true, highWaterMark: 1 })
-    checkOptions(options, OPTIONS, 'SplitFiles')
+    checkNeededOptions(options, OPTIONS, 'SplitFiles')
+    for (const name of ['path', 'encoder'] as const)
+      if (options[name] === undefined) throw wrongType(`SplitFiles: ${name} must be a function, not undefined`)
+    this.options = { ...options }
     const { path: _p, encoder: _e, compression: _c, maxOpen: _o, maxFiles: _f, recycle: _r, ...partition } = options
     this.partitioner = new Partitioner(partition)
   }
