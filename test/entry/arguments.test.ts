@@ -56,6 +56,16 @@ describe('arguments of callers without types', () => {
     expect(() => call('filterFile', 'a.mtrc', null)).toThrow('filter: the options must be a plain object, not null')
   })
 
+  test.each(['openTrace', 'filterFile'])('%s needs the path of a file at once', (name) => {
+    for (const [value, shown] of [
+      [undefined, 'undefined'],
+      [Readable.from([]), 'an object of type Readable'],
+    ])
+      expect(() => call(name, value)).toThrow(
+        expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE', message: `a file is a path or a URL, not ${shown}` }),
+      )
+  })
+
   test('merge takes no null for its options', () => {
     expect(() => call('merge', 'a.mtrc', null)).toThrow(/^merge: input 2 must be a path, bytes,/)
   })

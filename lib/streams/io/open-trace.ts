@@ -2,7 +2,9 @@ import { EventEmitter } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
+import { wrongType } from '../../event/error.js'
 import { FORMAT } from '../../event/format.js'
+import { showValue } from '../../event/message-text.js'
 import { checkOptions, OBJECT, SIGNAL, wholeNumber, type OptionNames } from '../../event/options.js'
 import { closed } from '../closed.js'
 import { eventCounter } from '../event-counter.js'
@@ -49,9 +51,11 @@ export const OPEN_OPTIONS: OptionNames<OpenOptions> = {
   signal: SIGNAL,
 }
 
-/** The path of a file. @throws TypeError for a URL of something else */
+/** The path of a file. @throws TypeError for a URL of something else, and for what is no path */
 export function filePath(file: string | URL): string {
-  return file instanceof URL ? fileURLToPath(file) : file
+  if (file instanceof URL) return fileURLToPath(file)
+  if (typeof file !== 'string') throw wrongType(`a file is a path or a URL, not ${showValue(file)}`)
+  return file
 }
 
 /**
