@@ -61,7 +61,7 @@ export function filterFile(
   const survey = async (fates: FateSurvey): Promise<Fate[]> => {
     let fault: unknown
     try {
-      trace = readTrace(path, open, { ...decoding, recycle: true })
+      trace = readTrace(path, open, { ...decoding, recycle: true }, true)
       for await (const batch of trace) {
         fates.add(batch)
         recycle(batch)
@@ -92,7 +92,7 @@ export function filterFile(
       yield* runStage(filter, eventsUntil(part, needed.end), warn)
       return
     }
-    trace = readTrace(path, open, decoding)
+    trace = readTrace(path, open, decoding, true)
     trace.on('warning', warn).on('events', (count: number) => stream.emit('events', count))
     yield* runStage(filter, trace.batches, warn)
     await passes.close()

@@ -12,9 +12,10 @@ import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
 import type { MergeOrder } from '../order/order-check.js'
 import { runStage } from '../reading/run-stage.js'
 import { givesEvents } from './gives-events.js'
-import { OPEN_OPTIONS, openTrace, type OpenOptions, type TraceReader } from './io/open-trace.js'
+import { OPEN_OPTIONS, readTrace, type OpenOptions, type TraceReader } from './io/open-trace.js'
 import { beginsWith, mayWait } from './io/file-status.js'
 import { Spool } from './io/spool.js'
+import { openInput } from './io/stdio.js'
 import { TemporaryFileError } from './io/temporary-error.js'
 import { sourceStream } from './source-stream.js'
 import type { EventReadable } from './types.js'
@@ -168,7 +169,8 @@ class Source {
     if (this.isClosed) throw new Error('the stream is closed')
     const { path, name: _name, stage: _stage, reader, ...options } = this.input
     if (reader !== undefined) return (this.trace = reader)
-    const trace = openTrace(path, { chunkBytes: this.chunkBytes, ...options })
+    const { chunkBytes = this.chunkBytes, ...reading } = options
+    const trace = readTrace(path, () => openInput(path, chunkBytes), reading)
     trace.on('warning', (text: string) => this.warn(text))
     return (this.trace = trace)
   }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { EventBatch } from '../event/batch.js'
-import { nameInput, wrongType } from '../event/error.js'
+import { wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { FORMAT } from '../event/format.js'
 import { checkOptions, OBJECT, SIGNAL, type OptionNames } from '../event/options.js'
@@ -61,18 +61,13 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
   const { signal } = options
   const path = pathOf(source)
   return (async function* () {
-    try {
-      for await (const batch of batches) {
-        for (let i = 0; i < batch.count; i++) {
-          yield batch.event(i)
-          throwIfAborted(signal)
-        }
-        // A file opened here has no other consumer of its batches.
-        if (path !== undefined) recycle(batch)
+    for await (const batch of batches) {
+      for (let i = 0; i < batch.count; i++) {
+        yield batch.event(i)
+        throwIfAborted(signal)
       }
-    } catch (error) {
-      if (path !== undefined) nameInput(error, path)
-      throw error
+      // A file opened here has no other consumer of its batches.
+      if (path !== undefined) recycle(batch)
     }
   })()
 }

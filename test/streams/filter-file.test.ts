@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
-import { filterFile, type FilterFileOptions, type FilterOptions } from '../../lib/entry/index.js'
+import { filterFile, openTrace, type FilterFileOptions, type FilterOptions } from '../../lib/entry/index.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 
@@ -77,6 +77,18 @@ describe('filterFile', () => {
     expect(events).toHaveLength(leaks.length)
     expect(readdirSync(folder)).toEqual([])
     expect(openIn(folder)).toEqual([])
+  })
+
+  test('a fault of the file names it, as in openTrace()', async () => {
+    const path = file(TRACE.subarray(0, 5000))
+    const drained = async (source: AsyncIterable<unknown>) => {
+      for await (const _ of source) continue
+    }
+    for (const source of [openTrace(path), filterFile(path), filterFile(path, { leaked: true })])
+      await expect(drained(source)).rejects.toMatchObject({
+        file: path,
+        message: expect.stringMatching(new RegExp(`^${path}: mtrc: byte \\d+, event \\d+: truncated: `)),
+      })
   })
 
   test('criteria that are changed after the call change nothing', async () => {

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
-import { wrongType } from '../../event/error.js'
+import { nameInput, wrongType } from '../../event/error.js'
 import { FORMAT } from '../../event/format.js'
 import { showValue } from '../../event/message-text.js'
 import { checkOptions, OBJECT, SIGNAL, wholeNumber, type OptionNames } from '../../event/options.js'
@@ -64,21 +64,27 @@ export function filePath(file: string | URL): string {
  * @example
  * for await (const batch of openTrace('app.mtrc.gz')) console.log(batch.count)
  *
- * @throws RangeError for unknown options. Faults of the file are thrown by the iteration
+ * @throws RangeError for unknown options. Faults of the file, which have its path, are thrown by the iteration
  */
 export function openTrace(file: string | URL, options: OpenOptions = {}): OpenTrace {
   checkOptions(options, OPEN_OPTIONS, 'openTrace')
   const path = filePath(file)
   const { chunkBytes, ...reading } = options
-  return readTrace(path, () => openInput(path, chunkBytes), reading)
+  return readTrace(path, () => openInput(path, chunkBytes), reading, true)
 }
 
 /**
  * The same for bytes from another source.
  * @param path the name of the source
  * @param open is called when the first batch is requested
+ * @param isNamed whether errors about the contents name the source
  */
-export function readTrace(path: string, open: () => Readable, options: Omit<OpenOptions, 'chunkBytes'>): OpenTrace {
+export function readTrace(
+  path: string,
+  open: () => Readable,
+  options: Omit<OpenOptions, 'chunkBytes'>,
+  isNamed = false,
+): OpenTrace {
   const { signal, ...reading } = options
   const trace = new EventEmitter()
   let input: Readable | undefined
@@ -111,6 +117,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
     } catch (error) {
       // A source that was closed because of the signal may fail in another way.
       throwIfAborted(signal)
+      if (isNamed) nameInput(error, path)
       throw error
     } finally {
       signal?.removeEventListener('abort', release)
