@@ -15,15 +15,7 @@ import { resetTargets } from './compact/best/targets'
 import { resetBlocks } from './compact/blocks'
 import { resetCaches } from './compact/caches'
 import { crcBytes, initChecksum } from './compact/checksum'
-import {
-  beginReading,
-  beginWriting,
-  endWriting,
-  isOutOfRoom,
-  overrun,
-  payloadLength,
-  resetCoder,
-} from './compact/coder'
+import * as Coder from './compact/coder'
 import { resetDescriptorCodes } from './compact/descriptor-codes'
 import { forgetDescriptors, resetDescriptors } from './compact/descriptors'
 import { codeCheckpoint } from './compact/checkpoint'
@@ -64,7 +56,7 @@ export function seed(value: u32): void {
 
 /** Forgets everything. */
 export function reset(): void {
-  resetCoder()
+  Coder.resetCoder()
   resetNumbers()
   resetThreads()
   resetHistory()
@@ -107,7 +99,7 @@ export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32
 
 /** Begins to encode a block. */
 export function beginEncoding(): void {
-  beginWriting()
+  Coder.beginWriting()
   beginBlock()
   beginChecksum()
 }
@@ -122,7 +114,7 @@ export function encode(from: u32, to: u32): u32 {
     if (isFull()) return from
     if (isCrowded()) forgetNames()
     fault = codeEvent(from)
-    if (isOutOfRoom) fault = NO_MEMORY
+    if (Coder.isOutOfRoom) fault = NO_MEMORY
     if (fault != FINE) return from
     from++
   }
@@ -131,7 +123,7 @@ export function encode(from: u32, to: u32): u32 {
 
 /** Whether the block is complete, however few events it has. */
 function isFull(): bool {
-  return newBytes >= BLOCK_NAMES || payloadLength() >= BLOCK_PAYLOAD
+  return newBytes >= BLOCK_NAMES || Coder.payloadLength() >= BLOCK_PAYLOAD
 }
 
 /** The checksum of the block's events so far. */
@@ -153,7 +145,7 @@ export function bytesChecksum(from: usize, length: u32): u32 {
 
 /** Begins to decode a block, whose payload is at this distance from the result of `reservePayload`. */
 export function beginDecoding(from: u32, length: u32): void {
-  beginReading(payload.at + from, length)
+  Coder.beginReading(payload.at + from, length)
   beginBlock()
   beginChecksum()
 }
@@ -186,11 +178,11 @@ export function decode(count: u32): u32 {
  * @returns its length; 0 if it cannot be written
  */
 export function save(): u32 {
-  resetCoder()
+  Coder.resetCoder()
   resetNumbers()
-  beginWriting()
-  const isFine = codeCheckpoint(0) && !isOutOfRoom
-  const length = endWriting()
+  Coder.beginWriting()
+  const isFine = codeCheckpoint(0) && !Coder.isOutOfRoom
+  const length = Coder.endWriting()
   return isFine ? length : 0
 }
 
@@ -200,14 +192,14 @@ export function save(): u32 {
  * @returns false if it is damaged, or memory is exhausted
  */
 export function restore(from: u32, length: u32): bool {
-  beginReading(payload.at + from, length)
+  Coder.beginReading(payload.at + from, length)
   const isFine = codeCheckpoint(length)
-  resetCoder()
+  Coder.resetCoder()
   resetNumbers()
   return isFine
 }
 
 /** Whether the payload ended together with its events. */
 export function isWhole(): bool {
-  return overrun <= 4
+  return Coder.overrun <= 4
 }

@@ -13,33 +13,9 @@ import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/l
 import { clearStrings, intern, stringsFull } from './shared/strings'
 import { GREATER } from './ltrace/scan'
 import { LINE_THREAD, LINE_TIME, LINE_SITE, head, resetClock, readHead } from './ltrace/head'
-import {
-  ARGUMENTS,
-  does,
-  count,
-  nameAt,
-  nameLength,
-  moduleAt,
-  moduleLength,
-  argumentsEnd,
-  objectHash,
-  readCall,
-} from './ltrace/call'
+import * as Call from './ltrace/call'
 import { NOWHERE, RETURNED, UNFINISHED, RESULT, DURATION, hasDuration, readEnd } from './ltrace/end'
-import {
-  clearProcesses,
-  FIRST,
-  FORKS,
-  isClone,
-  isFork,
-  isForking,
-  isProcess,
-  makesThread,
-  NOTHING,
-  otherCall,
-  processOf,
-  threadEnded,
-} from './ltrace/processes'
+import * as Processes from './ltrace/processes'
 import {
   MAX_DEPTH,
   MAX_MODULE,
@@ -117,7 +93,7 @@ export function begin(inner: bool): void {
   keepsInner = inner
   resetClock()
   clearThreads()
-  clearProcesses()
+  Processes.clearProcesses()
 }
 
 let all: u32 = 0
@@ -136,8 +112,8 @@ function putHead(i: u32, set: u32, time: u64, site: u64, module: usize, length: 
   const wide = (<usize>i) << 3
   if ((set & HAS_THREAD) != 0) {
     store<u64>(Column.THREAD + wide, load<u64>(LINE_THREAD))
-    const process = processOf()
-    if (process != FIRST) {
+    const process = Processes.processOf()
+    if (process != Processes.FIRST) {
       store<u64>(Column.PROCESS + wide, process)
       set |= HAS_PROCESS
     }
@@ -161,34 +137,34 @@ function push(i: u32): u32 {
       depth = 0
     }
   }
-  const frees = does == FREE || does == DELETE
+  const frees = Call.does == FREE || Call.does == DELETE
   if (frees && (depth == 0 || keepsInner)) {
     // The block may have another owner before this call returns.
-    const set = putHead(i, head, load<u64>(LINE_TIME), load<u64>(LINE_SITE), moduleAt, moduleLength)
-    put(i, does, count, ARGUMENTS, nameAt, nameLength, 0, set)
+    const set = putHead(i, head, load<u64>(LINE_TIME), load<u64>(LINE_SITE), Call.moduleAt, Call.moduleLength)
+    put(i, Call.does, Call.count, Call.ARGUMENTS, Call.nameAt, Call.nameLength, 0, set)
     i++
   }
   if (depth >= MAX_DEPTH) {
     store<u32>(place, depth + 1, T_DEPTH)
     return i
   }
-  if (moduleLength > MAX_MODULE) {
+  if (Call.moduleLength > MAX_MODULE) {
     isRefused = true
     return i
   }
   const call = place + T_CALLS + <usize>depth * CALL_BYTES
-  store<u32>(call, does, C_DOES)
-  store<u32>(call, count, C_COUNT)
+  store<u32>(call, Call.does, C_DOES)
+  store<u32>(call, Call.count, C_COUNT)
   store<u32>(call, head, C_HEAD)
-  store<u32>(call, nameLength, C_NAME_LENGTH)
-  store<u32>(call, moduleLength, C_MODULE_LENGTH)
-  store<u32>(call, objectHash(), C_OBJECT)
+  store<u32>(call, Call.nameLength, C_NAME_LENGTH)
+  store<u32>(call, Call.moduleLength, C_MODULE_LENGTH)
+  store<u32>(call, Call.objectHash(), C_OBJECT)
   store<u64>(call, load<u64>(LINE_TIME), C_TIME)
   store<u64>(call, load<u64>(LINE_SITE), C_SITE)
-  memory.copy(call + C_ARGUMENTS, ARGUMENTS, 24)
+  memory.copy(call + C_ARGUMENTS, Call.ARGUMENTS, 24)
   store<u64>(call, 0, C_INNER)
-  memory.copy(call + C_NAME, nameAt, nameLength)
-  memory.copy(call + C_MODULE, moduleAt, moduleLength)
+  memory.copy(call + C_NAME, Call.nameAt, Call.nameLength)
+  memory.copy(call + C_MODULE, Call.moduleAt, Call.moduleLength)
   store<u32>(place, depth + 1, T_DEPTH)
   return i
 }
@@ -198,7 +174,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
   const q = resumedNameEnd(p, end)
   if (q == 0) return -1
   const length = <u32>(q - p - 5)
-  if ((length == 4 && isFork(p + 5)) || (isForking && isClone(p + 5, length))) {
+  if ((length == 4 && Processes.isFork(p + 5)) || (Processes.isForking && Processes.isClone(p + 5, length))) {
     forked(q + 9, end)
     return <i32>i
   }
@@ -266,11 +242,11 @@ function forget(place: usize): void {
 function forked(p: usize, end: usize): void {
   if ((head & HAS_THREAD) == 0) return
   // Its address becomes known here, if it was not known before.
-  processOf()
+  Processes.processOf()
   if (readEnd(p, end) != RETURNED) return
   const child = load<u64>(RESULT)
   // Failures return -1, which is not read as a number here.
-  isProcess(child == 0 ? load<u64>(LINE_THREAD) : child)
+  Processes.isProcess(child == 0 ? load<u64>(LINE_THREAD) : child)
 }
 
 /** An event of posix_memalign that does not have the address of its block: if there is a block, the log has lost it. */
@@ -313,43 +289,43 @@ function readLine(p: usize, end: usize, i: u32): i32 {
       if (place != 0) forget(place)
     }
     if ((head & HAS_THREAD) != 0) {
-      if (isEnd) threadEnded()
-      else isProcess(load<u64>(LINE_THREAD))
+      if (isEnd) Processes.threadEnded()
+      else Processes.isProcess(load<u64>(LINE_THREAD))
     }
     return <i32>i
   }
   if (word == RESUMED) return resume(p, end, i)
-  if (!readCall(p, end)) {
-    const other = otherCall(p, end)
-    if (other == NOTHING) return -1
-    if (other == FORKS) forked(p, end)
-    else makesThread()
+  if (!Call.readCall(p, end)) {
+    const other = Processes.otherCall(p, end)
+    if (other == Processes.NOTHING) return -1
+    if (other == Processes.FORKS) forked(p, end)
+    else Processes.makesThread()
     return <i32>i
   }
-  const how = readEnd(argumentsEnd, end)
+  const how = readEnd(Call.argumentsEnd, end)
   if (how == NOWHERE) return -1
   if (how == UNFINISHED) return <i32>push(i)
   let place = open > 0 ? threadOf(false) : 0
   if (place != 0) {
-    if (isAgain(place)) return returns(place, load<u32>(place, T_DEPTH), argumentsEnd, end, i)
+    if (isAgain(place)) return returns(place, load<u32>(place, T_DEPTH), Call.argumentsEnd, end, i)
     if (!keepsInner && !leavesOut(place)) {
       forget(place)
       place = 0
     }
   }
-  const frees = does == FREE || does == DELETE
+  const frees = Call.does == FREE || Call.does == DELETE
   if (place != 0) {
     if (!frees && load<u64>(RESULT) != 0) noteInner(place, load<u32>(place, T_DEPTH), load<u64>(RESULT))
     if (!keepsInner) return <i32>i
   }
   const time = load<u64>(LINE_TIME)
-  let set = putHead(i, head, time, load<u64>(LINE_SITE), moduleAt, moduleLength)
+  let set = putHead(i, head, time, load<u64>(LINE_SITE), Call.moduleAt, Call.moduleLength)
   if (hasDuration && (set & HAS_TIME) != 0) {
     store<u64>(Column.END_TIME + ((<usize>i) << 3), time + load<u64>(DURATION))
     set |= HAS_END_TIME
   }
-  put(i, does, count, ARGUMENTS, nameAt, nameLength, load<u64>(RESULT), set)
-  if (does == MEMALIGN && nameLength == 14) withoutAddress(i, load<u64>(RESULT))
+  put(i, Call.does, Call.count, Call.ARGUMENTS, Call.nameAt, Call.nameLength, load<u64>(RESULT), set)
+  if (Call.does == MEMALIGN && Call.nameLength == 14) withoutAddress(i, load<u64>(RESULT))
   return <i32>i + 1
 }
 
@@ -368,7 +344,7 @@ export function hasEvent(p: usize, end: usize): bool {
 function hasCall(p: usize, end: usize): bool {
   p = readHead(p)
   if (p == 0 || p >= end) return false
-  if (load<u32>(p) != RESUMED) return readCall(p, end)
+  if (load<u32>(p) != RESUMED) return Call.readCall(p, end)
   const q = resumedNameEnd(p, end)
   return q != 0 && functionOf(p + 5, <u32>(q - p - 5)) != OTHER
 }

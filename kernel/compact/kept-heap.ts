@@ -9,20 +9,7 @@ import { newChunk } from '../allocators/ptmalloc/heap-chunks'
 import { addGap, gapCount, lengthOf as gapLength, LOWEST, OPEN, startOf as gapStart } from '../allocators/ptmalloc/gaps'
 import { beginLog } from '../allocators/ptmalloc/log'
 import { addMapping, isPlaced, leadOf, THRESHOLD, TRIM, unknownPlace } from '../allocators/ptmalloc/mappings'
-import {
-  baseOf,
-  blockAt as addressOf,
-  earlierOf,
-  fenceOf,
-  lengthOf,
-  MAIN,
-  newRegion,
-  offsetOf,
-  setBase,
-  setFence,
-  setLength,
-  startOfRegion,
-} from '../allocators/ptmalloc/regions'
+import * as Regions from '../allocators/ptmalloc/regions'
 import { least, mostThreshold } from '../allocators/ptmalloc/rules'
 import { isChunk } from '../allocators/ptmalloc/simulator'
 import { blockEnd } from './blocks'
@@ -88,7 +75,8 @@ export function beginHeap(): bool {
     const block = blockAt(n)
     if (block.made == 0) continue
     const chunk = block.handle
-    const hasChunk = isChunk(chunk) && ownerOf(chunk) == 0 && addressOf(chunk) != 0 && isBlockAt(n, addressOf(chunk))
+    const hasChunk =
+      isChunk(chunk) && ownerOf(chunk) == 0 && Regions.blockAt(chunk) != 0 && isBlockAt(n, Regions.blockAt(chunk))
     if (hasChunk) store<u32>(owners.at + ((<usize>(chunk / Chunks.RECORD)) << 2), n)
     else if (!leaveBlock(n)) return false
   }
@@ -174,14 +162,14 @@ function codeShared(count: u32): bool {
 function codeArena(arena: usize): bool {
   if (!codeWord(arena + Arenas.THREADS, 5, 1 << 20)) return false
   if (arena == Arenas.MAIN_ARENA) {
-    const base = keptNumber(baseOf(MAIN), BASE, 0)
-    setBase(MAIN, base)
-    return codeChunks(arena, MAIN, isEncoding ? Arenas.topOf(arena) : 0, true)
+    const base = keptNumber(Regions.baseOf(Regions.MAIN), BASE, 0)
+    Regions.setBase(Regions.MAIN, base)
+    return codeChunks(arena, Regions.MAIN, isEncoding ? Arenas.topOf(arena) : 0, true)
   }
   let count: u32 = 0
   if (isEncoding) {
-    for (let r = load<u32>(arena, Arenas.REGION); r != 0 && count < MOST_REGIONS; r = earlierOf(r)) {
-      if (count > 0 && fenceOf(r) == 0) continue
+    for (let r = load<u32>(arena, Arenas.REGION); r != 0 && count < MOST_REGIONS; r = Regions.earlierOf(r)) {
+      if (count > 0 && Regions.fenceOf(r) == 0) continue
       store<u32>(CHAIN + ((<usize>count) << 2), r)
       count++
     }
@@ -192,13 +180,13 @@ function codeArena(arena: usize): bool {
   while (count > 0) {
     count--
     const r: u32 = isEncoding ? load<u32>(CHAIN + ((<usize>count) << 2)) : 0
-    const base = keptNumber(isEncoding ? baseOf(r) : 0, BASE, 1)
-    const length = keptNumber(isEncoding ? lengthOf(r) : 0, LENGTH, 0)
+    const base = keptNumber(isEncoding ? Regions.baseOf(r) : 0, BASE, 1)
+    const length = keptNumber(isEncoding ? Regions.lengthOf(r) : 0, LENGTH, 0)
     if (length > MOST_BYTES) return false
-    const region = isEncoding ? r : newRegion(Arenas.numberOf(arena), length, before, base)
+    const region = isEncoding ? r : Regions.newRegion(Arenas.numberOf(arena), length, before, base)
     if (region == 0) return false
     const isLast = count == 0
-    const end = isEncoding ? (isLast ? Arenas.topOf(arena) : fenceOf(r)) : 0
+    const end = isEncoding ? (isLast ? Arenas.topOf(arena) : Regions.fenceOf(r)) : 0
     if (!codeChunks(arena, region, end, isLast)) return false
     if (!isEncoding && isLast) store<u32>(arena + Arenas.REGION, region)
     before = region
@@ -215,8 +203,8 @@ function codeChunks(arena: usize, region: u32, end: u32, isLast: bool): bool {
       chunk = Chunks.link(chunk, Chunks.BEFORE)
   }
   count = keptNumber(count, CHUNKS, 0)
-  if (count == 0) return region == MAIN
-  let offset = keptNumber(isEncoding ? offsetOf(chunk) : 0, FIRST, region == MAIN ? 0 : 1)
+  if (count == 0) return region == Regions.MAIN
+  let offset = keptNumber(isEncoding ? Regions.offsetOf(chunk) : 0, FIRST, region == Regions.MAIN ? 0 : 1)
   let before: u32 = 0
   for (let left = count; left > 0; left--) {
     const bytes = keptNumber(isEncoding ? Chunks.bytesOf(chunk) : 0, BYTES, ((<u32>lastBytes) << 3) | lastTag)
@@ -224,7 +212,7 @@ function codeChunks(arena: usize, region: u32, end: u32, isLast: bool): bool {
     if (!isEncoding) {
       beginLog()
       if (!Chunks.reserveChunks()) return false
-      chunk = newChunk(startOfRegion(region) + offset, bytes, Chunks.USED, Arenas.numberOf(arena))
+      chunk = newChunk(Regions.startOfRegion(region) + offset, bytes, Chunks.USED, Arenas.numberOf(arena))
       Chunks.setLink(chunk, Chunks.BEFORE, before)
       if (before != 0) Chunks.setLink(before, Chunks.AFTER, chunk)
     }
@@ -237,8 +225,8 @@ function codeChunks(arena: usize, region: u32, end: u32, isLast: bool): bool {
   if (isLast) {
     Chunks.setState(before, Chunks.TOP)
     store<u32>(arena + Arenas.LAST_CHUNK, before)
-    if (region != MAIN && lengthOf(region) < offset) setLength(region, offset)
-  } else setFence(region, before)
+    if (region != Regions.MAIN && Regions.lengthOf(region) < offset) Regions.setLength(region, offset)
+  } else Regions.setFence(region, before)
   return true
 }
 
@@ -262,7 +250,7 @@ function codeTag(chunk: u32, known: u32): bool {
   const isBlock = tag == BLOCK || tag == BLOCK_WITH_STACK
   if (!isEncoding && (isBlock || tag == OWN))
     Chunks.setLive(chunk, tag == BLOCK_WITH_STACK ? Chunks.HAS_STACK : Chunks.IS_BLOCK)
-  return !isBlock || codeBlock(isEncoding ? ownerOf(chunk) : 0, addressOf(chunk), <u32>bytes + 1, chunk)
+  return !isBlock || codeBlock(isEncoding ? ownerOf(chunk) : 0, Regions.blockAt(chunk), <u32>bytes + 1, chunk)
 }
 
 function useOf(chunk: u32): u32 {

@@ -2,28 +2,11 @@
 
 import { arenaAt, arenaCount, fastList, headOf, numberOf, REMAINDER } from '../allocators/ptmalloc/arenas'
 import { addSorted, addUnsorted, UNSORTED } from '../allocators/ptmalloc/bins'
-import {
-  BINS,
-  binOf,
-  CACHE_BINS,
-  cacheBin,
-  FAST_BINS,
-  fastBin,
-  leastLarge,
-  mostFast,
-} from '../allocators/ptmalloc/rules'
+import * as Rules from '../allocators/ptmalloc/rules'
 import { arenaOf, bytesOf, link, NEXT, placeOf } from '../allocators/ptmalloc/chunks'
 import { addFast } from '../allocators/ptmalloc/free'
 import { beginLog } from '../allocators/ptmalloc/log'
-import {
-  cached,
-  firstCached,
-  knowsThread,
-  OWN_ARENA,
-  OWN_CACHE,
-  putCached,
-  threadAt as simulatedAt,
-} from '../allocators/ptmalloc/threads'
+import * as Threads from '../allocators/ptmalloc/threads'
 import { isEncoding } from './coder'
 import { chunks, IN_BIN, IN_CACHE, IN_FAST, orderOf, OWN, tagAt } from './kept-heap'
 import { addWord, clearWords, keptNear, keptNumber, wordAt, Words } from './kept-numbers'
@@ -62,29 +45,29 @@ function codeOrder(chunk: u32, near: u32, what: u32): u32 {
 }
 
 function codeCaches(n: u32): bool {
-  const isKnown = keptNumber(isEncoding && knowsThread(n) ? 1 : 0, HAS, 0) != 0
+  const isKnown = keptNumber(isEncoding && Threads.knowsThread(n) ? 1 : 0, HAS, 0) != 0
   if (!isKnown) return true
-  const thread = simulatedAt(n)
+  const thread = Threads.threadAt(n)
   if (thread == 0) return false
-  const own = isEncoding ? <usize>load<u32>(thread, OWN_ARENA) : 0
+  const own = isEncoding ? <usize>load<u32>(thread, Threads.OWN_ARENA) : 0
   const arena = keptNumber(own == 0 ? 0 : numberOf(own) + 1, ARENA, 0)
-  const cache = codeOrder(isEncoding ? load<u32>(thread, OWN_CACHE) : 0, 0, CACHE)
+  const cache = codeOrder(isEncoding ? load<u32>(thread, Threads.OWN_CACHE) : 0, 0, CACHE)
   if (arena > arenaCount() || cache > chunks.count) return false
   if (cache != 0 && !isEncoding && tagAt(cache - 1) != OWN) return false
   if (!isEncoding) {
-    store<u32>(thread, arena == 0 ? 0 : <u32>arenaAt(<u32>arena - 1), OWN_ARENA)
-    store<u32>(thread, cache == 0 ? 0 : wordAt(chunks, cache - 1), OWN_CACHE)
+    store<u32>(thread, arena == 0 ? 0 : <u32>arenaAt(<u32>arena - 1), Threads.OWN_ARENA)
+    store<u32>(thread, cache == 0 ? 0 : wordAt(chunks, cache - 1), Threads.OWN_CACHE)
   }
   let bin: u32 = 0
   while (true) {
     const from = bin
-    while (isEncoding && bin < CACHE_BINS && cached(thread, bin) == 0) bin++
-    bin = from + <u32>min<u64>(keptNumber(bin - from, BIN, 0), CACHE_BINS - from)
-    if (bin == CACHE_BINS) return true
+    while (isEncoding && bin < Rules.CACHE_BINS && Threads.cached(thread, bin) == 0) bin++
+    bin = from + <u32>min<u64>(keptNumber(bin - from, BIN, 0), Rules.CACHE_BINS - from)
+    if (bin == Rules.CACHE_BINS) return true
     list.count = 0
     if (isEncoding) {
-      let chunk = firstCached(thread, bin)
-      for (let i = cached(thread, bin); i > 0; i--) {
+      let chunk = Threads.firstCached(thread, bin)
+      for (let i = Threads.cached(thread, bin); i > 0; i--) {
         if (!addWord(list, chunk)) return false
         chunk = link(chunk, NEXT)
       }
@@ -96,7 +79,7 @@ function codeCaches(n: u32): bool {
 function codeBins(arena: usize): bool {
   const remaining = load<u64>(arena, REMAINDER)
   let remainder: u32 = 0
-  for (let bin: u32 = 0; bin < FAST_BINS; bin++) {
+  for (let bin: u32 = 0; bin < Rules.FAST_BINS; bin++) {
     list.count = 0
     if (isEncoding) {
       for (let chunk = load<u32>(fastList(arena, bin)); chunk != 0; chunk = link(chunk, NEXT)) {
@@ -105,7 +88,7 @@ function codeBins(arena: usize): bool {
     }
     if (!codeList(IN_FAST, 0, arena, bin)) return false
   }
-  for (let bin = UNSORTED; bin < BINS; bin++) {
+  for (let bin = UNSORTED; bin < Rules.BINS; bin++) {
     list.count = 0
     if (isEncoding) {
       const head = headOf(arena, bin)
@@ -129,7 +112,7 @@ function turnSizes(): void {
   for (let i: u32 = 1; i < list.count; i++) {
     const first = wordAt(list, i - 1)
     const other = wordAt(list, i)
-    if (bytesOf(first) < leastLarge || bytesOf(first) != bytesOf(other)) continue
+    if (bytesOf(first) < Rules.leastLarge || bytesOf(first) != bytesOf(other)) continue
     store<u32>(list.at + ((<usize>(i - 1)) << 2), other)
     store<u32>(list.at + ((<usize>i) << 2), first)
   }
@@ -155,15 +138,15 @@ function put(i: u32, tag: u32, thread: usize, arena: usize, bin: u32): bool {
   beginLog()
   const chunk = wordAt(chunks, i)
   const bytes = bytesOf(chunk)
-  if (tag == IN_CACHE) return cacheBin(bytes) == bin && putCached(thread, chunk)
+  if (tag == IN_CACHE) return Rules.cacheBin(bytes) == bin && Threads.putCached(thread, chunk)
   if (arenaAt(arenaOf(chunk)) != arena) return false
   if (tag == IN_FAST) {
-    if (bytes > mostFast || fastBin(bytes) != bin) return false
+    if (bytes > Rules.mostFast || Rules.fastBin(bytes) != bin) return false
     addFast(arena, chunk)
     return true
   }
   if (bin == UNSORTED) addUnsorted(arena, chunk)
-  else if (binOf(bytes) == bin) addSorted(arena, chunk)
+  else if (Rules.binOf(bytes) == bin) addSorted(arena, chunk)
   else return false
   return true
 }

@@ -7,22 +7,7 @@ import { MAX_FRAMES, MAX_NAME, MAX_NEW_NAMES } from '../../lib/kernel/layouts/co
 import { GROWING, GrowingTable } from '../shared/grow'
 import { listLength, listStart, lengthOf, startOf } from './batch-strings'
 import { bit, entryAt, freshen, isEncoding, isOver, mixed, pairBit } from './coder'
-import {
-  addList,
-  addName,
-  beginName,
-  isExhausted,
-  listAt,
-  listedAt,
-  listsCount,
-  nameAt,
-  nameCount,
-  NEW,
-  numberOfList,
-  numberOfName,
-  pool,
-  poolLength,
-} from './names'
+import * as Names from './names'
 import { number, pairNumber } from './numbers'
 
 /** The last value in a context: a number plus 1. */
@@ -82,14 +67,14 @@ function noteLast(context: u32, value: u32): void {
  * @returns its number
  */
 export function codeName(name: u64, sort: u32, context: u32): u32 {
-  if (isEncoding && name >= NEW) name = numberOfName(<u32>name)
+  if (isEncoding && name >= Names.NEW) name = Names.numberOfName(<u32>name)
   context = mixed(context, sort)
-  const last = codeLast(name, nameCount, context)
+  const last = codeLast(name, Names.nameCount, context)
   if (last != 0) return last - 1
   let n: u32
-  if (nameCount != 0 && bit(name < NEW ? 1 : 0, entryAt(FIRST, sort, 1)) != 0) {
-    n = codeNumber(<u32>name, nameCount, sort)
-    if (n >= nameCount) {
+  if (Names.nameCount != 0 && bit(name < Names.NEW ? 1 : 0, entryAt(FIRST, sort, 1)) != 0) {
+    n = codeNumber(<u32>name, Names.nameCount, sort)
+    if (n >= Names.nameCount) {
       isWrong = true
       return 0
     }
@@ -115,9 +100,9 @@ function codeBytes(id: u32, sort: u32): u32 {
     return 0
   }
   newBytes += length
-  const to = beginName(length)
+  const to = Names.beginName(length)
   if (to == 0) return 0
-  let expected: usize = nameCount == 0 ? 0 : pool.at + nameAt(newest).start
+  let expected: usize = Names.nameCount == 0 ? 0 : Names.pool.at + Names.nameAt(newest).start
   const from: usize = isEncoding ? startOf(id) : 0
   let before: u32 = mixed(sort, 5) & 0xffff
   let matched: u32 = 0
@@ -133,11 +118,11 @@ function codeBytes(id: u32, sort: u32): u32 {
     } else {
       matched = 0
       const last = load<u32>(seen)
-      expected = last != 0 && last < poolLength + i ? pool.at + last : 0
+      expected = last != 0 && last < Names.poolLength + i ? Names.pool.at + last : 0
     }
-    store<u32>(seen, poolLength + i + 1)
+    store<u32>(seen, Names.poolLength + i + 1)
   }
-  newest = addName(length, isEncoding)
+  newest = Names.addName(length, isEncoding)
   return newest
 }
 
@@ -162,14 +147,14 @@ const frames = changetype<GrowingTable>(memory.data(GROWING))
 
 /** Codes a list, like a name. Names are coded from the last to the first. */
 export function codeList(list: u64, context: u32): u32 {
-  if (isEncoding && list >= NEW) list = numberOfList(<u32>list)
+  if (isEncoding && list >= Names.NEW) list = Names.numberOfList(<u32>list)
   context = mixed(context, 40)
-  const last = codeLast(list, listsCount, context)
+  const last = codeLast(list, Names.listsCount, context)
   if (last != 0) return last - 1
   let n: u32
-  if (listsCount != 0 && bit(list < NEW ? 1 : 0, entryAt(FIRST, 40, 1)) != 0) {
-    n = codeNumber(<u32>list, listsCount, 40)
-    if (n >= listsCount) {
+  if (Names.listsCount != 0 && bit(list < Names.NEW ? 1 : 0, entryAt(FIRST, 40, 1)) != 0) {
+    n = codeNumber(<u32>list, Names.listsCount, 40)
+    if (n >= Names.listsCount) {
       isWrong = true
       return 0
     }
@@ -189,13 +174,13 @@ function codeFrames(id: u32): u32 {
     isWrong = true
     return 0
   }
-  let outer = listsCount == 0 ? 0 : listAt(listsCount - 1).length
+  let outer = Names.listsCount == 0 ? 0 : Names.listAt(Names.listsCount - 1).length
   let isAlong = true
   let parent: u32 = u32.MAX_VALUE
-  for (let i = <i32>length - 1; i >= 0 && !isWrong && !isExhausted && !isOver(); i--) {
+  for (let i = <i32>length - 1; i >= 0 && !isWrong && !Names.isExhausted && !isOver(); i--) {
     // The frames that the end of the list shares with the previous list.
-    const expected = isAlong && outer != 0 ? listedAt(listAt(listsCount - 1), --outer) : u32.MAX_VALUE
-    const name: u64 = isEncoding ? numberOfName(load<u32>(listStart(id) + ((<usize>i) << 2))) : 0
+    const expected = isAlong && outer != 0 ? Names.listedAt(Names.listAt(Names.listsCount - 1), --outer) : u32.MAX_VALUE
+    const name: u64 = isEncoding ? Names.numberOfName(load<u32>(listStart(id) + ((<usize>i) << 2))) : 0
     let frame = expected
     isAlong = false
     if (expected != u32.MAX_VALUE)
@@ -204,5 +189,5 @@ function codeFrames(id: u32): u32 {
     store<u32>(frames.at + ((<usize>i) << 2), frame)
     parent = frame
   }
-  return isWrong ? 0 : addList(frames.at, length, isEncoding)
+  return isWrong ? 0 : Names.addList(frames.at, length, isEncoding)
 }

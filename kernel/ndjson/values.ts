@@ -6,17 +6,7 @@
 import { SCRATCH_SIZE } from '../../lib/kernel/layouts/strings'
 import { readBase64 } from '../shared/base64'
 import { plainEnd, SCRATCH, unescape, unescapedEnd } from '../shared/json'
-import {
-  beginRow,
-  follow,
-  guess,
-  intern,
-  internList,
-  lengthOfString,
-  listRoom,
-  nextList,
-  NO_ROOM,
-} from '../shared/strings'
+import * as Strings from '../shared/strings'
 import { exactDecimal } from '../shared/wide'
 import { skipSpaces } from './names'
 import { CLOSING_BRACKET, COMMA, MINUS, QUOTE } from './texts'
@@ -35,20 +25,20 @@ export function signed(p: usize, to: usize): usize {
 function escapedString(p: usize, to: usize): usize {
   p = unescape(p)
   if (p == 0) return 0
-  beginRow()
-  const id = intern(SCRATCH, <u32>(unescapedEnd - SCRATCH))
+  Strings.beginRow()
+  const id = Strings.intern(SCRATCH, <u32>(unescapedEnd - SCRATCH))
   store<u32>(to, id)
-  return id == NO_ROOM ? 0 : p + 1
+  return id == Strings.NO_ROOM ? 0 : p + 1
 }
 
 /** Reads a string; `p` is after the opening quote. Returns the position after the closing one, or 0. */
 // @ts-ignore: decorator
 @inline
 export function string(p: usize, to: usize): usize {
-  const guessed = guess(p)
+  const guessed = Strings.guess(p)
   if (guessed != 0) {
     store<u32>(to, guessed - 1)
-    return p + lengthOfString(guessed - 1) + 1
+    return p + Strings.lengthOfString(guessed - 1) + 1
   }
   return unknownString(p, to)
 }
@@ -60,18 +50,18 @@ const MAX_GUESS: usize = 1024
 export function unknownString(p: usize, to: usize): usize {
   const end = plainEnd(p)
   if (load<u8>(end) != QUOTE) return escapedString(p, to)
-  const id = intern(p, <u32>(end - p))
-  if (id == NO_ROOM) return 0
-  if (end - p <= MAX_GUESS) follow(id)
-  else beginRow()
+  const id = Strings.intern(p, <u32>(end - p))
+  if (id == Strings.NO_ROOM) return 0
+  if (end - p <= MAX_GUESS) Strings.follow(id)
+  else Strings.beginRow()
   store<u32>(to, id)
   return end + 1
 }
 
 /** Reads a list of strings; `p` is after the opening bracket. Returns the position after the closing one, or 0. */
 export function list(p: usize, to: usize): usize {
-  const first = nextList()
-  const room = listRoom()
+  const first = Strings.nextList()
+  const room = Strings.listRoom()
   let n: u32 = 0
   p = skipSpaces(p)
   if (load<u8>(p) == CLOSING_BRACKET) {
@@ -89,9 +79,9 @@ export function list(p: usize, to: usize): usize {
       p = skipSpaces(p)
     }
   }
-  const id = internList(n)
+  const id = Strings.internList(n)
   store<u32>(to, id)
-  return id == NO_ROOM ? 0 : p
+  return id == Strings.NO_ROOM ? 0 : p
 }
 
 /** Reads base64; `p` is after the opening quote. Returns the position after the closing one, or 0. */
@@ -100,12 +90,12 @@ export function bytes(p: usize, to: usize): usize {
   if (load<u8>(end) != QUOTE || end - p > SCRATCH_SIZE) return 0
   const written = readBase64(p, end, SCRATCH)
   if (written == 0) return 0
-  const id = intern(SCRATCH, <u32>(written - SCRATCH))
+  const id = Strings.intern(SCRATCH, <u32>(written - SCRATCH))
   store<u32>(to, id)
-  return id == NO_ROOM ? 0 : end + 1
+  return id == Strings.NO_ROOM ? 0 : end + 1
 }
 
 /** Adds the string of `length` bytes in `SCRATCH` unless it exists. Returns its id, or `NO_ROOM`. */
 export function internScratch(length: u32): u32 {
-  return intern(SCRATCH, length)
+  return Strings.intern(SCRATCH, length)
 }

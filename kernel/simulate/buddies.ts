@@ -3,20 +3,7 @@
  * unused part of the area is a stack of blocks, the lowest on top.
  */
 import { add as addTo, first, has, remove as removeFrom } from './sets'
-import {
-  addUsed,
-  BASE,
-  DOUBLE_BUDDY,
-  give,
-  granule,
-  header,
-  page,
-  policy,
-  ROOM,
-  roundUp,
-  smallest,
-  WEIGHTED_BUDDY,
-} from './settings'
+import * as Settings from './settings'
 
 /** An area: the number of blocks on its stack, its end, and the end of its memory from the system. */
 const DEPTH: usize = 4
@@ -43,14 +30,14 @@ const PATH: usize = memory.data(2048)
 
 /** Begins a simulation, with a smallest block of a power of two. */
 export function startBuddies(): void {
-  unit = max(smallest, granule)
+  unit = max(Settings.smallest, Settings.granule)
 }
 
 /** Makes a heap in zeroed memory. */
 export function makeBuddy(heap: usize): void {
   for (let i: usize = 0; i < 2; i++) {
     const area = heap + i * AREA
-    const size = i == 0 ? ROOM : 3 * (ROOM >> 2)
+    const size = i == 0 ? Settings.ROOM : 3 * (Settings.ROOM >> 2)
     store<u32>(area, 1, DEPTH)
     store<u64>(area + STACK, 0)
     store<u64>(area + STACK, size, 8)
@@ -63,7 +50,7 @@ export function resetBuddy(heap: usize): void {
   for (let area = heap; area <= heap + AREA; area += AREA) {
     for (let size = smallestFree(area, 1); size != 0; size = smallestFree(area, 1))
       drop(area, lowestFree(area, size), size)
-    addUsed(0 - load<u64>(area, LIMIT))
+    Settings.addUsed(0 - load<u64>(area, LIMIT))
   }
   memory.fill(heap, 0, (<usize>1) << BUDDY_HEAP)
   makeBuddy(heap)
@@ -79,13 +66,16 @@ function unitOf(i: u32): u64 {
 // @ts-ignore: decorator
 @inline
 function baseOf(i: u32): u64 {
-  return (i == 0 ? BASE : 2 * BASE) + ((granule - (header & (granule - 1))) & (granule - 1))
+  return (
+    (i == 0 ? Settings.BASE : 2 * Settings.BASE) +
+    ((Settings.granule - (Settings.header & (Settings.granule - 1))) & (Settings.granule - 1))
+  )
 }
 
 // @ts-ignore: decorator
 @inline
 function leftOf(size: u64): u64 {
-  if (policy != WEIGHTED_BUDDY) return size >> 1
+  if (Settings.policy != Settings.WEIGHTED_BUDDY) return size >> 1
   // Four parts divide into three and one, three into two and one.
   return popcnt(size) == 1 ? 3 * (size >> 2) : (<u64>1) << (63 - clz(size))
 }
@@ -93,7 +83,7 @@ function leftOf(size: u64): u64 {
 // @ts-ignore: decorator
 @inline
 function isDivisible(size: u64, i: u32): bool {
-  if (policy != WEIGHTED_BUDDY) return size > unitOf(i)
+  if (Settings.policy != Settings.WEIGHTED_BUDDY) return size > unitOf(i)
   return size > 2 * unit
 }
 
@@ -107,8 +97,8 @@ function canHold(size: u64, wanted: u64, i: u32): bool {
 /** The smallest size of a block that holds these bytes. @param isAligned whether the block is aligned to its size */
 function classOf(bytes: u64, isAligned: bool): u64 {
   const power: u64 = max(unit, (<u64>1) << (64 - clz(bytes - 1)))
-  if (policy != DOUBLE_BUDDY && policy != WEIGHTED_BUDDY) return power
-  if (policy == DOUBLE_BUDDY && isAligned) return power
+  if (Settings.policy != Settings.DOUBLE_BUDDY && Settings.policy != Settings.WEIGHTED_BUDDY) return power
+  if (Settings.policy == Settings.DOUBLE_BUDDY && isAligned) return power
   const less = 3 * (power >> 2)
   return power >> 2 >= unit && less >= bytes ? less : power
 }
@@ -116,7 +106,7 @@ function classOf(bytes: u64, isAligned: bool): u64 {
 // @ts-ignore: decorator
 @inline
 function areaOf(size: u64): u32 {
-  return policy == DOUBLE_BUDDY && popcnt(size) != 1 ? 1 : 0
+  return Settings.policy == Settings.DOUBLE_BUDDY && popcnt(size) != 1 ? 1 : 0
 }
 
 /** The size of the block for these bytes and a header. */
@@ -127,7 +117,7 @@ export function buddySize(bytes: u64): u64 {
 /** Allocates a block: see `give`. @param alignment 0 for the default @returns false if the heap is too large */
 export function buddyAllocate(heap: usize, bytes: u64, alignment: u64): bool {
   // Without a header, a block is aligned to the largest power of two that divides its size.
-  const needed = alignment == 0 ? bytes : header == 0 ? max(bytes, alignment) : bytes + alignment
+  const needed = alignment == 0 ? bytes : Settings.header == 0 ? max(bytes, alignment) : bytes + alignment
   const wanted = classOf(max(needed, 2), alignment != 0)
   const i = areaOf(wanted)
   const area = heap + <usize>i * AREA
@@ -137,7 +127,7 @@ export function buddyAllocate(heap: usize, bytes: u64, alignment: u64): bool {
     if (free != 0) {
       const lowest = lowestFree(area, free)
       drop(area, lowest, free)
-      return give(baseOf(i) + divide(area, i, lowest, free, wanted, false), wanted, i)
+      return Settings.give(baseOf(i) + divide(area, i, lowest, free, wanted, false), wanted, i)
     }
     const depth = load<u32>(area, DEPTH)
     if (depth == 0) return false
@@ -148,7 +138,7 @@ export function buddyAllocate(heap: usize, bytes: u64, alignment: u64): bool {
     if (canHold(size, wanted, i)) {
       const begins = divide(area, i, at, size, wanted, true)
       extend(area, i, begins + wanted)
-      return give(baseOf(i) + begins, wanted, i)
+      return Settings.give(baseOf(i) + begins, wanted, i)
     }
     extend(area, i, at + size)
     merge(area, at, size)
@@ -229,13 +219,13 @@ function extend(area: usize, i: u32, top: u64): void {
   if (top <= load<u64>(area, TOP)) return
   store<u64>(area, top, TOP)
   const limit = load<u64>(area, LIMIT)
-  const end = roundUp(top, page)
+  const end = Settings.roundUp(top, Settings.page)
   if (end > limit) {
     store<u64>(area, end, LIMIT)
-    addUsed(end - limit)
+    Settings.addUsed(end - limit)
   }
   if (load<u64>(area, SPINE) >= top) return
-  let size: u64 = i == 0 ? ROOM : 3 * (ROOM >> 2)
+  let size: u64 = i == 0 ? Settings.ROOM : 3 * (Settings.ROOM >> 2)
   while (isDivisible(size, i) && leftOf(size) >= top) size = leftOf(size)
   store<u64>(area, size, SPINE)
 }
@@ -247,7 +237,7 @@ export function buddyRelease(heap: usize, from: u64, size: u64, i: u32): void {
 
 /** Adds a free block to its set, merged with its buddies. */
 function merge(area: usize, at: u64, size: u64): void {
-  if (policy == WEIGHTED_BUDDY) mergeWeighted(area, at, size)
+  if (Settings.policy == Settings.WEIGHTED_BUDDY) mergeWeighted(area, at, size)
   else mergeHalves(area, at, size)
 }
 

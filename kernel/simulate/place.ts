@@ -19,20 +19,7 @@ import { discardHeaps, heapAt, heapOf, noHeap, resetHeap } from './heaps'
 import { clearNodes, makeNodes } from './nodes'
 import { addPages, clearPages, keepPages, makePages, removePages } from './pages'
 import { addressOf, allocate, isInArena, release, resize } from './policy'
-import {
-  addUsed,
-  BINARY_BUDDY,
-  clearSearches,
-  granted,
-  IDEAL,
-  place,
-  policy,
-  ROOM,
-  SEGREGATED,
-  setSettings,
-  start,
-  used,
-} from './settings'
+import * as Settings from './settings'
 import { kindOf, startSpans } from './spans'
 import { clearSets, makeSets } from './sets'
 import { clearTrees, makeTrees } from './tree-pages'
@@ -104,7 +91,7 @@ export function begin(
 ): bool {
   seedHashes(seed, seed)
   discardHeaps()
-  setSettings(
+  Settings.setSettings(
     newPolicy,
     order,
     isDeferred,
@@ -116,7 +103,7 @@ export function begin(
   )
   events = unknowns = inPlace = moved = unaligned = 0
   fault = 0
-  clearSearches()
+  Settings.clearSearches()
   clearFigures()
   startFits()
   startBuddies()
@@ -137,14 +124,14 @@ function touched(block: usize): u64 {
 function enter(row: usize, block: usize, heap: u32, address: u64, size: u64): void {
   store<u64>(block, address, B_ADDRESS)
   store<u64>(block, size, B_SIZE)
-  store<u64>(block, start, B_START)
-  store<u64>(block, granted, B_GRANTED)
+  store<u64>(block, Settings.start, B_START)
+  store<u64>(block, Settings.granted, B_GRANTED)
   store<u32>(block, heap, B_HEAP)
-  store<u32>(block, place, B_PLACE)
-  gain(size, granted)
-  countSize(size, granted, policy == SEGREGATED ? kindOf(granted) : CLASS_ROWS)
-  addPages(heap, start, touched(block))
-  if (arenas != 0) store<f64>(block, noteBegin(row, place, size), B_BIRTH)
+  store<u32>(block, Settings.place, B_PLACE)
+  gain(size, Settings.granted)
+  countSize(size, Settings.granted, Settings.policy == Settings.SEGREGATED ? kindOf(Settings.granted) : CLASS_ROWS)
+  addPages(heap, Settings.start, touched(block))
+  if (arenas != 0) store<f64>(block, noteBegin(row, Settings.place, size), B_BIRTH)
 }
 
 /** The address of a block. A free in a kernel may confuse pages and objects, which are in different places. */
@@ -185,9 +172,10 @@ export function placeRows(rows: u32): u32 {
     fault = EXHAUSTED
     return 0
   }
-  const isLarge = policy != IDEAL && numbers > MANY
+  const isLarge = Settings.policy != Settings.IDEAL && numbers > MANY
   for (let row: usize = 0; row < <usize>rows; row++) {
-    if (isLarge && row % AHEAD == 0) readAhead(row, min(row + AHEAD, <usize>rows), B_PLACE, policy < BINARY_BUDDY)
+    if (isLarge && row % AHEAD == 0)
+      readAhead(row, min(row + AHEAD, <usize>rows), B_PLACE, Settings.policy < Settings.BINARY_BUDDY)
     store<u64>(FREED_BEFORE + (row << 3), 0)
     const kind = load<u8>(KIND + row)
     // The first thread with an event about blocks is the main one, whatever comments come before.
@@ -200,7 +188,7 @@ export function placeRows(rows: u32): u32 {
     if (fault != 0) return <u32>row
     if (kind > Event.KIND_EXISTING) continue
     if (!makeRoom()) fault = EXHAUSTED
-    else if (policy == IDEAL) fault = countRow(row)
+    else if (Settings.policy == Settings.IDEAL) fault = countRow(row)
     else {
       fault = placeRow(row)
       if (fault == TOO_LARGE && isWhole()) fault = wholeFault()
@@ -221,7 +209,7 @@ function makeRoom(): bool {
 /** The alignment of a new block; 0 for the default. Counts an impossible one. */
 function alignmentOf(row: usize, mask: u32): u64 {
   const alignment = (mask & Event.HAS_ALIGNMENT) != 0 ? load<u64>(ALIGNMENT + (row << 3)) : 0
-  if (alignment == 0 || (popcnt(alignment) == 1 && alignment <= ROOM)) return alignment
+  if (alignment == 0 || (popcnt(alignment) == 1 && alignment <= Settings.ROOM)) return alignment
   unaligned++
   return 0
 }
@@ -252,7 +240,7 @@ function reallocate(row: usize, old: usize, block: usize, space: u32, size: u64)
   if (isWhole()) {
     // By its index, a block may be resized by another process.
     if (heap != space) return SEVERAL
-    if (size > ROOM || !wholeResize(node, size)) return TOO_LARGE
+    if (size > Settings.ROOM || !wholeResize(node, size)) return TOO_LARGE
     stays = addressOf(0) == at
     enter(row, block, heap, addressOf(0), size)
   } else {
@@ -337,9 +325,9 @@ function endProcess(row: usize): bool {
     if (!makeRoom()) return false
     const block = blockAt(number)
     const size = load<u64>(block, B_SIZE)
-    if (policy == IDEAL) {
+    if (Settings.policy == Settings.IDEAL) {
       lose(size, size)
-      addUsed(0 - size)
+      Settings.addUsed(0 - size)
     } else {
       leave(block, false)
       releaseBlock(block)
@@ -372,7 +360,7 @@ function countRow(row: usize): u32 {
   const replaced = (effect & REUSED) != 0 ? load<u64>(block, B_SIZE) : 0
   const mask = load<u32>(MASK + (row << 2))
   const size = begins && (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
-  if (size > ROOM || used - freed - replaced + size > ROOM) return TOO_LARGE
+  if (size > Settings.ROOM || Settings.used - freed - replaced + size > Settings.ROOM) return TOO_LARGE
   if ((effect & UNKNOWN) != 0) unknowns++
   if (!begins && !ends) return 0
   if (ends) lose(freed, freed)
@@ -381,7 +369,7 @@ function countRow(row: usize): u32 {
     freedBefore++
   }
   if (begins && !ends) alignmentOf(row, mask)
-  addUsed(size - freed - replaced)
+  Settings.addUsed(size - freed - replaced)
   if (begins) {
     store<u64>(block, size, B_SIZE)
     gain(size, size)

@@ -7,39 +7,10 @@ import { siteOf } from '../live/sites'
 import { KIND, MASK, PRESENT, SIZE, TIME, USABLE } from '../shared/columns'
 import * as Event from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, dies, isAllocated, isBorn, livesOn, partsWith } from './lives'
-import {
-  gains,
-  leakOne,
-  loses,
-  makeRows,
-  ownersLeak,
-  settleOwners,
-  siteAt,
-  siteGains,
-  siteIsForeign,
-  siteLoses,
-  siteTook,
-  threadActs,
-  threadAt,
-  threadFrees,
-  wasTemporary,
-} from './owners'
+import * as Owners from './owners'
 import { leaveMaximum } from './peak'
 import { endResident, endsResident, takeResident } from './resident-set'
-import {
-  handsOff,
-  isShared,
-  isShareless,
-  makeShares,
-  meetThread,
-  settleShares,
-  shareGains,
-  shareLeaks,
-  shareLoses,
-  sharesLeak,
-  shareWasTemporary,
-  soleThread,
-} from './site-threads'
+import * as SiteThreads from './site-threads'
 import { makeSizes, settleSizes, sizeAt, sizeGains, sizeLeaks, sizeLoses, sizesLeak, sizeWasTemporary } from './sizes'
 import { beginPart, endPart, noteLevel } from './timeline'
 import { addTemporary, allocates, endTotals, endsUnfreed, frees, HEAPTRACK, MEMRAY, overlaps } from './totals'
@@ -61,8 +32,8 @@ export let otherRows: usize = 0
  * @returns whether there was memory
  */
 export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool {
-  if (!makeBlocks(numbers) || !makeRows(sites, threads) || !makeCallers(threads) || !makeSizes()) return false
-  if (isShared && !makeShares(rows)) return false
+  if (!makeBlocks(numbers) || !Owners.makeRows(sites, threads) || !makeCallers(threads) || !makeSizes()) return false
+  if (SiteThreads.isShared && !SiteThreads.makeShares(rows)) return false
   otherRows = 0
   for (let from: usize = 0; from < <usize>rows;) {
     const to = from + beginPart(<usize>rows - from)
@@ -71,7 +42,7 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
     from = to
   }
   events += <u64>rows
-  return !isShareless
+  return !SiteThreads.isShareless
 }
 
 /**
@@ -111,8 +82,8 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     const mask = load<u32>(MASK + (row << 2)) & used
     if ((mask & Event.HAS_TIME) != 0) tick(load<u64>(TIME + (row << 3)))
     const threadRow = load<u32>(THREADS + (row << 2))
-    const thread = threadAt(threadRow)
-    threadActs(thread)
+    const thread = Owners.threadAt(threadRow)
+    Owners.threadActs(thread)
     const kind = load<u8>(KIND + row)
     const effect = <u32>load<u8>(EFFECTS + row)
     store<u32>(OTHERS + (others << 2), <u32>row)
@@ -130,28 +101,28 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
     const fate = judge(row, kind, effect, ended, begun, load<u32>(from, B_THREAD), isAllocated(from))
     store<u8>(FATES + row, <u8>fate)
     if ((effect & (BEGAN | DONE)) == 0) continue
-    if (threadRow != soleThread && !isShared) meetThread(threadRow, sites, rows)
+    if (threadRow != SiteThreads.soleThread && !SiteThreads.isShared) SiteThreads.meetThread(threadRow, sites, rows)
     if ((effect & DONE) != 0) {
       const size = load<u64>(from, B_SIZE)
       const ownSite = load<u32>(from, B_SITE)
-      const site = siteAt(ownSite)
+      const site = Owners.siteAt(ownSite)
       const owner = load<u32>(from, B_THREAD)
       const sizeRow = sizeAt(size)
       frees(size)
-      siteLoses(site, size, event, clock)
-      loses(threadAt(owner), size)
+      Owners.siteLoses(site, size, event, clock)
+      Owners.loses(Owners.threadAt(owner), size)
       sizeLoses(sizeRow)
-      threadFrees(thread, threadRow != owner)
-      if (isShared) shareLoses(site, ownSite, owner, size)
+      Owners.threadFrees(thread, threadRow != owner)
+      if (SiteThreads.isShared) SiteThreads.shareLoses(site, ownSite, owner, size)
       if (threadRow != owner) {
-        siteIsForeign(site)
-        if (isShared) handsOff(ownSite, owner, threadRow, size)
+        Owners.siteIsForeign(site)
+        if (SiteThreads.isShared) SiteThreads.handsOff(ownSite, owner, threadRow, size)
       }
       if (fate != 0) {
         addTemporary(HEAPTRACK, MEMRAY, size, fate)
-        wasTemporary(site, size, fate)
-        wasTemporary(threadAt(owner), size, fate)
-        if (isShared) shareWasTemporary(site, ownSite, owner, size, fate)
+        Owners.wasTemporary(site, size, fate)
+        Owners.wasTemporary(Owners.threadAt(owner), size, fate)
+        if (SiteThreads.isShared) SiteThreads.shareWasTemporary(site, ownSite, owner, size, fate)
         sizeWasTemporary(sizeRow, fate)
       }
       partsWith(from, row, mask)
@@ -167,23 +138,23 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
       overlaps(size)
       const ownSite = load<u32>(block, B_SITE)
       const owner = load<u32>(block, B_THREAD)
-      siteLoses(siteAt(ownSite), size, event, clock)
-      loses(threadAt(owner), size)
-      if (isShared) shareLoses(siteAt(ownSite), ownSite, owner, size)
+      Owners.siteLoses(Owners.siteAt(ownSite), size, event, clock)
+      Owners.loses(Owners.threadAt(owner), size)
+      if (SiteThreads.isShared) SiteThreads.shareLoses(Owners.siteAt(ownSite), ownSite, owner, size)
       sizeLoses(sizeAt(size))
     }
     const size = (mask & Event.HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
     const siteRow = siteOf(row, effect, from + B_SITE)
-    const site = siteAt(siteRow)
+    const site = Owners.siteAt(siteRow)
     if (allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3))))
       store<u8>(FATES + row, <u8>(fate | HIGHEST))
-    siteGains(site, size, event, clock)
-    gains(thread, size)
-    if (isShared) shareGains(site, siteRow, threadRow, size)
+    Owners.siteGains(site, size, event, clock)
+    Owners.gains(thread, size)
+    if (SiteThreads.isShared) SiteThreads.shareGains(site, siteRow, threadRow, size)
     sizeGains(size)
     noteLevel()
     if ((mask & (Event.HAS_USABLE | Event.HAS_SIZE)) == (Event.HAS_USABLE | Event.HAS_SIZE)) {
-      siteTook(site, size, load<u64>(USABLE + (row << 3)))
+      Owners.siteTook(site, size, load<u64>(USABLE + (row << 3)))
     }
     if ((effect & DONE) != 0) livesOn(block, from, row, mask)
     else isBorn(block, row, mask, event, isTimed, kind == Event.KIND_EXISTING)
@@ -217,13 +188,13 @@ function endProcess(row: usize): void {
     const size = load<u64>(block, B_SIZE)
     const ownSite = load<u32>(block, B_SITE)
     const owner = load<u32>(block, B_THREAD)
-    const site = siteAt(ownSite)
+    const site = Owners.siteAt(ownSite)
     endsUnfreed(size)
-    siteLoses(site, size, blockEvents, clock)
-    leakOne(site, size)
-    loses(threadAt(owner), size)
-    leakOne(threadAt(owner), size)
-    if (isShared) shareLeaks(site, ownSite, owner, size)
+    Owners.siteLoses(site, size, blockEvents, clock)
+    Owners.leakOne(site, size)
+    Owners.loses(Owners.threadAt(owner), size)
+    Owners.leakOne(Owners.threadAt(owner), size)
+    if (SiteThreads.isShared) SiteThreads.shareLeaks(site, ownSite, owner, size)
     sizeLeaks(sizeAt(size))
     isAny = true
   }
@@ -243,8 +214,8 @@ export function countOther(row: usize, process: u32, mask: u32): void {
 /** Ends a trace. @param sites @param threads the numbers of their rows */
 export function endTrace(sites: u32, threads: u32): void {
   leaveMaximum()
-  ownersLeak(sites, threads, blockEvents, clock)
-  sharesLeak()
+  Owners.ownersLeak(sites, threads, blockEvents, clock)
+  SiteThreads.sharesLeak()
   sizesLeak()
   endTotals()
 }
@@ -259,7 +230,7 @@ export function beginTrace(): void {
 /** Ends the stream, and completes the figures at the peak. @param sites @param threads as above */
 export function settle(sites: u32, threads: u32): void {
   leaveMaximum()
-  settleOwners(sites, threads)
-  settleShares()
+  Owners.settleOwners(sites, threads)
+  SiteThreads.settleShares()
   settleSizes()
 }

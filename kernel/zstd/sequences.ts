@@ -1,15 +1,7 @@
 /** The sequences of a block (RFC 8878, sections 3.1.1.3.2 and 3.1.1.4). */
 
 import { bitsAt, countBits } from './bits'
-import {
-  LITERALS_BASE,
-  LITERALS_BITS,
-  LITERALS_KNOWN,
-  MATCH_BASE,
-  MATCH_BITS,
-  MATCHES_KNOWN,
-  OFFSETS_KNOWN,
-} from './codes'
+import * as Codes from './codes'
 import { accuracy, baseIn, bitsIn, entryOf, makeConstant, makeKnown, readTable, symbolIn } from './fse'
 import { copyFrom, copyMatch, most, place, reach } from './history'
 import { literalCount, literals } from './literals'
@@ -72,17 +64,17 @@ function readTables(p: usize, end: usize, modes: u32): usize {
   const ofOffsets = (modes >> 4) & 3
   const ofMatches = (modes >> 2) & 3
   if (ofLiterals != REPEATED) {
-    if (ofLiterals == KNOWN) makeKnown(LITERALS_KNOWN, 36, 6, LITERALS_TABLE)
+    if (ofLiterals == KNOWN) makeKnown(Codes.LITERALS_KNOWN, 36, 6, LITERALS_TABLE)
     else p = readGiven(p, end, ofLiterals, 9, 36, LITERALS_TABLE)
     literalsLog = accuracy
   }
   if (p != 0 && ofOffsets != REPEATED) {
-    if (ofOffsets == KNOWN) makeKnown(OFFSETS_KNOWN, 29, 5, OFFSETS_TABLE)
+    if (ofOffsets == KNOWN) makeKnown(Codes.OFFSETS_KNOWN, 29, 5, OFFSETS_TABLE)
     else p = readGiven(p, end, ofOffsets, 8, 32, OFFSETS_TABLE)
     offsetsLog = accuracy
   }
   if (p != 0 && ofMatches != REPEATED) {
-    if (ofMatches == KNOWN) makeKnown(MATCHES_KNOWN, 53, 6, MATCHES_TABLE)
+    if (ofMatches == KNOWN) makeKnown(Codes.MATCHES_KNOWN, 53, 6, MATCHES_TABLE)
     else p = readGiven(p, end, ofMatches, 9, 53, MATCHES_TABLE)
     matchesLog = accuracy
   }
@@ -123,12 +115,12 @@ function putTogether(start: usize, end: usize, count: u32): u32 {
     const literalsCode = symbolIn(lengths)
     at -= offsetBits
     const value = ((<u32>1) << offsetBits) + bitsAt(start, at, offsetBits)
-    const matchBits: u32 = load<u8>(MATCH_BITS + matchCode)
+    const matchBits: u32 = load<u8>(Codes.MATCH_BITS + matchCode)
     at -= matchBits
-    const match = load<u32>(MATCH_BASE + ((<usize>matchCode) << 2)) + bitsAt(start, at, matchBits)
-    const literalsBits: u32 = load<u8>(LITERALS_BITS + literalsCode)
+    const match = load<u32>(Codes.MATCH_BASE + ((<usize>matchCode) << 2)) + bitsAt(start, at, matchBits)
+    const literalsBits: u32 = load<u8>(Codes.LITERALS_BITS + literalsCode)
     at -= literalsBits
-    const length = load<u32>(LITERALS_BASE + ((<usize>literalsCode) << 2)) + bitsAt(start, at, literalsBits)
+    const length = load<u32>(Codes.LITERALS_BASE + ((<usize>literalsCode) << 2)) + bitsAt(start, at, literalsBits)
     if (n != last) {
       let bits = bitsIn(lengths)
       at -= bits

@@ -3,17 +3,7 @@ import { giveRoom, takeRoom, takeZeros } from '../../live/room'
 import { returnRegion, runOf, takeRegion } from './bins'
 import { exists, extent, KEPT, LARGE } from './extents'
 import { freePages, takePages } from './pages'
-import {
-  hasCaches,
-  cachedClasses,
-  isByBytes,
-  isSmall,
-  knowsPages,
-  MOST_CLASSES,
-  mostArenas,
-  sizeClass,
-  sweep,
-} from './rules'
+import * as Rules from './rules'
 
 /** Threads, in pieces of 1024: pointers to records. */
 const DIRECTORY: usize = memory.data(4096)
@@ -59,7 +49,7 @@ export function clearCaches(): void {
 }
 
 function giveThread(thread: usize): void {
-  for (let group: usize = 0; group < MOST_CLASSES >> 3; group++) {
+  for (let group: usize = 0; group < Rules.MOST_CLASSES >> 3; group++) {
     const caches = <usize>load<u32>(thread + (group << 2))
     if (caches == 0) continue
     for (let i: usize = 0; i < 8; i++) {
@@ -87,9 +77,9 @@ export function threadAt(number: u32): usize {
     thread = takeZeros(THREAD_LOG)
     if (thread == 0) return 0
     store<u32>(place, <u32>thread)
-    store<u32>(thread, (threads++ % mostArenas) + 1, ARENA)
+    store<u32>(thread, (threads++ % Rules.mostArenas) + 1, ARENA)
     // The caches of the first thread are at the start of the program's memory.
-    if (knowsPages && hasCaches && threads > 1) store<u32>(thread, takePages(0, CACHE_PAGES, 1, LARGE), OWN)
+    if (Rules.knowsPages && Rules.hasCaches && threads > 1) store<u32>(thread, takePages(0, CACHE_PAGES, 1, LARGE), OWN)
   }
   return thread
 }
@@ -162,7 +152,7 @@ export function setCount(cache: usize, count: u32): void {
 }
 /** The number of regions that a cache takes from a bin at once. */
 export function fillOf(cache: usize, c: u32): u32 {
-  return max<u32>(1, sizeClass(c).slots >> load<u8>(cache, DIVIDE))
+  return max<u32>(1, Rules.sizeClass(c).slots >> load<u8>(cache, DIVIDE))
 }
 
 /** Adds a block as the newest. @returns the cache, which may have moved */
@@ -227,7 +217,7 @@ export function pop(cache: usize): u32 {
 export function flush(cache: usize, c: u32, blocks: u32): void {
   const count = countOf(cache)
   const flushed = min(blocks, count)
-  for (let i: u32 = 0; i < flushed; i++) giveBack(blockIn(cache, isByBytes ? flushed - 1 - i : i), c)
+  for (let i: u32 = 0; i < flushed; i++) giveBack(blockIn(cache, Rules.isByBytes ? flushed - 1 - i : i), c)
   const rest = count - flushed
   memory.copy(cache + BLOCKS, cache + BLOCKS + ((<usize>flushed) << 2), (<usize>rest) << 2)
   setCount(cache, rest)
@@ -235,7 +225,7 @@ export function flush(cache: usize, c: u32, blocks: u32): void {
 
 /** Returns a cached block to its arena. */
 export function giveBack(handle: u32, c: u32): void {
-  if (isSmall(c)) returnRegion(handle)
+  if (Rules.isSmall(c)) returnRegion(handle)
   else if (isKept(handle)) freePages(runOf(handle))
 }
 
@@ -249,7 +239,7 @@ export function isKept(handle: u32): bool {
 export function freeToCache(thread: usize, c: u32, handle: u32): void {
   let cache = cacheOf(thread, c)
   if (cache == 0) return
-  const slots = sizeClass(c).slots
+  const slots = Rules.sizeClass(c).slots
   if (countOf(cache) >= slots) flush(cache, c, countOf(cache) - (slots >> 1))
   push(thread, cache, c, handle)
 }
@@ -258,13 +248,13 @@ export function freeToCache(thread: usize, c: u32, handle: u32): void {
 export function count(thread: usize, amount: u64, isFree: bool): void {
   const counter = thread + (isFree ? COUNTED_FREES : COUNTED)
   const counted = <u64>load<u32>(counter) + amount
-  if (counted < sweep) {
+  if (counted < Rules.sweep) {
     store<u32>(counter, <u32>counted)
     return
   }
   store<u32>(counter, 0)
   const c = load<u32>(thread, NEXT)
-  store<u32>(thread, c + 1 >= cachedClasses ? 0 : c + 1, NEXT)
+  store<u32>(thread, c + 1 >= Rules.cachedClasses ? 0 : c + 1, NEXT)
   const cache = knownCache(thread, c)
   if (cache != 0) look(cache, c)
 }
@@ -275,8 +265,8 @@ function look(cache: usize, c: u32): void {
   const divide = load<u8>(cache, DIVIDE)
   if (low > 0) {
     flush(cache, c, low - (low >> 2))
-    if (isSmall(c) && sizeClass(c).slots >> (divide + 1) >= 1) store<u8>(cache, divide + 1, DIVIDE)
-  } else if (isSmall(c) && load<u8>(cache, FILLED) != 0) {
+    if (Rules.isSmall(c) && Rules.sizeClass(c).slots >> (divide + 1) >= 1) store<u8>(cache, divide + 1, DIVIDE)
+  } else if (Rules.isSmall(c) && load<u8>(cache, FILLED) != 0) {
     if (divide > 1) store<u8>(cache, divide - 1, DIVIDE)
     store<u8>(cache, 0, FILLED)
   }
@@ -285,7 +275,7 @@ function look(cache: usize, c: u32): void {
 
 /** Ends a thread: all blocks of its caches are returned. */
 export function endThread(thread: usize): void {
-  for (let c: u32 = 0; c < cachedClasses; c++) {
+  for (let c: u32 = 0; c < Rules.cachedClasses; c++) {
     const cache = knownCache(thread, c)
     if (cache == 0) continue
     flush(cache, c, countOf(cache))

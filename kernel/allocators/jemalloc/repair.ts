@@ -13,19 +13,7 @@ import {
   runOf,
   takeAfter,
 } from './bins'
-import {
-  arenaOfThread,
-  blockIn,
-  cacheOf,
-  countOf,
-  fillOf,
-  flush,
-  giveBack,
-  push,
-  reverse,
-  setArena,
-  setCount,
-} from './caches'
+import * as Caches from './caches'
 import {
   addExtent,
   DIRTY,
@@ -94,8 +82,8 @@ function withdraw(): void {
     freePages(n)
     return
   }
-  const cache = cacheOf(caller, wantedClass)
-  if (cache != 0) push(caller, cache, wantedClass, guess)
+  const cache = Caches.cacheOf(caller, wantedClass)
+  if (cache != 0) Caches.push(caller, cache, wantedClass, guess)
 }
 
 /**
@@ -106,9 +94,10 @@ function stays(): bool {
   const n = runOf(resized)
   const c = classOfBlock(resized)
   if (c >= cachedClasses || (extent(n).state != KEPT && extent(n).state != RUN)) return false
-  const cache = cacheOf(caller, c)
-  if (cache == 0 || countOf(cache) == 0 || blockIn(cache, countOf(cache) - 1) != resized) return false
-  setCount(cache, countOf(cache) - 1)
+  const cache = Caches.cacheOf(caller, c)
+  if (cache == 0 || Caches.countOf(cache) == 0 || Caches.blockIn(cache, Caches.countOf(cache) - 1) != resized)
+    return false
+  Caches.setCount(cache, Caches.countOf(cache) - 1)
   setInUse(resized)
   if (extent(n).state == LARGE && wantedPages != 0) extent(n).pages = wantedPages
   return true
@@ -179,12 +168,12 @@ function handleIn(n: u32, offset: u64): u32 {
 }
 
 function settleRegion(actual: u64): u32 {
-  let cache = cacheOf(caller, wantedClass)
+  let cache = Caches.cacheOf(caller, wantedClass)
   if (cache == 0) return 0
   let handle = regionAt(actual)
   if (handle != 0 && isLive(runOf(handle), regionOf(handle))) return handle
   if (handle != 0 && takeFromCache(cache, handle)) return handle
-  flush(cache, wantedClass, countOf(cache))
+  Caches.flush(cache, wantedClass, Caches.countOf(cache))
   let isNew = false
   let isUnexpected = false
   if (handle == 0 || !isRegion(handle)) {
@@ -199,17 +188,17 @@ function settleRegion(actual: u64): u32 {
   if (handle == 0) return 0
   const run = runOf(handle)
   setLive(run, regionOf(handle), true)
-  setArena(caller, extent(run).arena)
+  Caches.setArena(caller, extent(run).arena)
   makeCurrent(run)
   drain(run, isNew)
   // The cache was empty, so it is filled from this block on.
   let next = handle
-  for (let i = fillOf(cache, wantedClass); i > 1; i--) {
+  for (let i = Caches.fillOf(cache, wantedClass); i > 1; i--) {
     next = takeAfter(next, isUnexpected)
     if (next == 0) break
-    cache = push(caller, cache, wantedClass, next)
+    cache = Caches.push(caller, cache, wantedClass, next)
   }
-  reverse(cache)
+  Caches.reverse(cache)
   return handle
 }
 
@@ -218,12 +207,12 @@ function settleRegion(actual: u64): u32 {
  * @returns false if it is not in the cache
  */
 function takeFromCache(cache: usize, handle: u32): bool {
-  const count = countOf(cache)
+  const count = Caches.countOf(cache)
   let i = count
-  while (i > 0 && blockIn(cache, i - 1) != handle) i--
+  while (i > 0 && Caches.blockIn(cache, i - 1) != handle) i--
   if (i == 0) return false
-  setCount(cache, i - 1)
-  for (let j = i; j < count; j++) giveBack(blockIn(cache, j), wantedClass)
+  Caches.setCount(cache, i - 1)
+  for (let j = i; j < count; j++) Caches.giveBack(Caches.blockIn(cache, j), wantedClass)
   setInUse(handle)
   return true
 }
@@ -258,7 +247,7 @@ function settleLarge(actual: u64): u32 {
     return made << REGION_LOG
   }
   const handle = n << REGION_LOG
-  const cache = wantedClass < cachedClasses ? cacheOf(caller, wantedClass) : 0
+  const cache = wantedClass < cachedClasses ? Caches.cacheOf(caller, wantedClass) : 0
   if (cache != 0) takeFromCache(cache, handle)
   extent(n).state = LARGE
   extent(n).pages = wantedPages
@@ -281,7 +270,7 @@ function adopt(state: u8, base: u64, pages: u32): u32 {
     const other = startingAt(page + i)
     if (other != 0) evict(other, page, pages)
   }
-  const n = addExtent(state, arenaAt(base, arenaOfThread(caller)), base, pages, 0)
+  const n = addExtent(state, arenaAt(base, Caches.arenaOfThread(caller)), base, pages, 0)
   if (n != 0) {
     putStart(page, n)
     noteNew(n)

@@ -4,19 +4,7 @@
  */
 import { MEMALIGN, REALLOC } from '../../../lib/kernel/layouts/allocators'
 import { clearBins, isRegion, REGION_LOG, regionOf, returnRegion, runOf, takeRegion } from './bins'
-import {
-  arenaOfThread,
-  cacheOf,
-  clearCaches,
-  count,
-  endThread,
-  fill,
-  freeToCache,
-  isKept,
-  pop,
-  skipFirst,
-  threadAt,
-} from './caches'
+import * as Caches from './caches'
 import {
   hasCaches,
   setCaches,
@@ -81,7 +69,7 @@ let recording: usize = 0
 export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
   // The previous simulation is cleared by its own rules.
   setCaches(true)
-  clearCaches()
+  Caches.clearCaches()
   clearExtents()
   clearBins()
   clearPages()
@@ -138,7 +126,7 @@ export function isBlock(handle: u32): bool {
  */
 export function allocate(called: u32, number: u32, more: u64, old: u32, bytes: u64): u32 {
   begin()
-  caller = threadAt(number)
+  caller = Caches.threadAt(number)
   guess = resized = 0
   isMoved = false
   isOpen = caller != 0 && (areFixed ? bytes <= MOST_SIZE : bytes < MOST_SIZE)
@@ -159,7 +147,7 @@ export function allocate(called: u32, number: u32, more: u64, old: u32, bytes: u
       if (areFixed && !hasHeaders) size = max(size, LEAST_LARGE)
     }
   }
-  if (isFirst && knowsPages && bytes != POOL) skipFirst(caller)
+  if (isFirst && knowsPages && bytes != POOL) Caches.skipFirst(caller)
   isFirst = false
   wantedClass = isCachable ? classOf(size) : cachedClasses
   wantedPages = isSmall(wantedClass) ? 0 : <u32>pagesFor(size) + largePad
@@ -186,8 +174,8 @@ export function allocate(called: u32, number: u32, more: u64, old: u32, bytes: u
 
 function tally(bytes: u64, isFree: bool): void {
   if (!hasCaches) return
-  if (isByBytes) count(caller, bytes, isFree)
-  else count(caller, 1, false)
+  if (isByBytes) Caches.count(caller, bytes, isFree)
+  else Caches.count(caller, 1, false)
 }
 
 /** Whether a block has the wanted class, so that realloc returns it unchanged. */
@@ -220,25 +208,26 @@ export function setInUse(handle: u32): void {
 
 /** Takes a block of the wanted class from the thread's cache, or fills that. */
 function takeCached(): u32 {
-  if (!hasCaches) return isSmall(wantedClass) ? takeRegion(arenaOfThread(caller), wantedClass) : takeLarge(1)
-  let cache = cacheOf(caller, wantedClass)
+  if (!hasCaches) return isSmall(wantedClass) ? takeRegion(Caches.arenaOfThread(caller), wantedClass) : takeLarge(1)
+  let cache = Caches.cacheOf(caller, wantedClass)
   if (cache == 0) return 0
   let handle = popValid(cache)
   if (handle != 0) return handle
   if (!isSmall(wantedClass)) return takeLarge(1)
-  cache = fill(caller, cache, wantedClass)
+  cache = Caches.fill(caller, cache, wantedClass)
   return popValid(cache)
 }
 
 /** Takes the newest block of a cache that is still valid. */
 function popValid(cache: usize): u32 {
-  for (let handle = pop(cache); handle != 0; handle = pop(cache)) if (isCached(handle, wantedClass)) return handle
+  for (let handle = Caches.pop(cache); handle != 0; handle = Caches.pop(cache))
+    if (isCached(handle, wantedClass)) return handle
   return 0
 }
 
 /** Whether a cache may hold this block, because it is neither live nor free. */
 function isCached(handle: u32, c: u32): bool {
-  if (!isSmall(c)) return isKept(handle)
+  if (!isSmall(c)) return Caches.isKept(handle)
   if (!isRegion(handle)) return false
   const n = runOf(handle)
   const region = regionOf(handle)
@@ -247,7 +236,7 @@ function isCached(handle: u32, c: u32): bool {
 
 /** Takes pages for a large block. */
 function takeLarge(alignment: u64): u32 {
-  return takePages(arenaOfThread(caller), wantedPages, alignment, LARGE) << REGION_LOG
+  return takePages(Caches.arenaOfThread(caller), wantedPages, alignment, LARGE) << REGION_LOG
 }
 
 /** A thread frees a live block. */
@@ -255,7 +244,7 @@ export function free(thread: usize, handle: u32): void {
   const n = runOf(handle)
   if (isRegion(handle)) {
     setLive(n, regionOf(handle), false)
-    if (hasCaches) freeToCache(thread, extent(n).class, handle)
+    if (hasCaches) Caches.freeToCache(thread, extent(n).class, handle)
     else returnRegion(handle)
     return
   }
@@ -263,14 +252,14 @@ export function free(thread: usize, handle: u32): void {
   if (c >= cachedClasses || !hasCaches) freePages(n)
   else {
     extent(n).state = KEPT
-    freeToCache(thread, c, handle)
+    Caches.freeToCache(thread, c, handle)
   }
 }
 
 /** A thread frees a block. */
 export function release(number: u32, handle: u32): void {
   begin()
-  caller = threadAt(number)
+  caller = Caches.threadAt(number)
   if (caller == 0) return
   if (beforeFree != 0) record(caller, beforeFree)
   if (!isBlock(handle)) return
@@ -295,6 +284,6 @@ function record(thread: usize, size: u32): void {
 /** A thread ends. */
 export function finish(number: u32): void {
   begin()
-  const thread = threadAt(number)
-  if (thread != 0) endThread(thread)
+  const thread = Caches.threadAt(number)
+  if (thread != 0) Caches.endThread(thread)
 }

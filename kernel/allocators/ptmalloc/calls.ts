@@ -28,26 +28,7 @@ import { set32, set64 } from './log'
 import { allocate, choose, makeCache } from './malloc'
 import { advanceMapping, isPlaced, leadOf, resizeMapping, trimThreshold } from './mappings'
 import { baseOf, MAIN, offsetOf, regionOf } from './regions'
-import {
-  alignment as chunkAlignment,
-  CACHE_BINS,
-  cacheBin,
-  cacheSize,
-  cachesRests,
-  callocUsesCache,
-  chunkSize,
-  freeMakesCache,
-  header,
-  keepsBelow,
-  keepsToTrim,
-  least,
-  mallocMakesCache,
-  mapsNormally,
-  memalignUsesCache,
-  PAGE,
-  reallocMakesCache,
-  word,
-} from './rules'
+import * as Rules from './rules'
 import {
   cached,
   endThread,
@@ -91,16 +72,16 @@ function arenaFor(number: u32, thread: usize): usize {
 
 /** Creates a thread's cache unless it has one. */
 function prepare(number: u32, thread: usize): void {
-  if (cacheSize == 0 || load<u32>(thread, OWN_CACHE) != 0) return
-  makeCache(thread, arenaFor(number, thread), chunkSize(cacheSize))
+  if (Rules.cacheSize == 0 || load<u32>(thread, OWN_CACHE) != 0) return
+  makeCache(thread, arenaFor(number, thread), Rules.chunkSize(Rules.cacheSize))
 }
 
 /** malloc. @returns the chunk; 0 if there is none */
 export function callMalloc(number: u32, request: u64): u32 {
   const thread = threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST) return 0
-  if (mallocMakesCache) prepare(number, thread)
-  return fromCacheOr(number, thread, chunkSize(request), true)
+  if (Rules.mallocMakesCache) prepare(number, thread)
+  return fromCacheOr(number, thread, Rules.chunkSize(request), true)
 }
 
 /** calloc. @param elements the number of elements, 0 if unknown */
@@ -110,8 +91,8 @@ export function callCalloc(number: u32, elements: u64, request: u64): u32 {
   // A thread's stack is mapped just before its table is allocated.
   const isTable = stackSize != 0 && isThreadTable(elements, request) && knowsArea()
   const stack = isTable ? mapBytes(stackSize) : 0
-  if (mallocMakesCache) prepare(number, thread)
-  const chunk = fromCacheOr(number, thread, chunkSize(request), callocUsesCache)
+  if (Rules.mallocMakesCache) prepare(number, thread)
+  const chunk = fromCacheOr(number, thread, Rules.chunkSize(request), Rules.callocUsesCache)
   if (stack != 0 && chunk != 0 && stateOf(chunk) == USED) {
     set64(linkAt(chunk, STACK), stack)
     setLive(chunk, HAS_STACK)
@@ -120,29 +101,29 @@ export function callCalloc(number: u32, elements: u64, request: u64): u32 {
 }
 
 function isThreadTable(elements: u64, request: u64): bool {
-  return elements >= FEWEST_ELEMENTS && elements <= MOST_ELEMENTS && request == elements * 2 * word
+  return elements >= FEWEST_ELEMENTS && elements <= MOST_ELEMENTS && request == elements * 2 * Rules.word
 }
 
 function fromCacheOr(number: u32, thread: usize, bytes: u64, usesCache: bool): u32 {
-  const bin = cacheBin(bytes)
-  if (usesCache && bin < CACHE_BINS && cached(thread, <u32>bin) != 0) return takeCached(thread, <u32>bin)
+  const bin = Rules.cacheBin(bytes)
+  if (usesCache && bin < Rules.CACHE_BINS && cached(thread, <u32>bin) != 0) return takeCached(thread, <u32>bin)
   return allocate(thread, arenaFor(number, thread), bytes)
 }
 
 /** memalign, posix_memalign and aligned_alloc. */
 export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
-  if (alignment <= chunkAlignment) return callMalloc(number, request)
+  if (alignment <= Rules.alignment) return callMalloc(number, request)
   const thread = threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST || alignment > MOST_ALIGNMENT) return 0
-  let power: u64 = least
+  let power: u64 = Rules.least
   while (power < alignment) power <<= 1
-  const bytes = chunkSize(request)
-  if (memalignUsesCache) {
-    if (mallocMakesCache) prepare(number, thread)
+  const bytes = Rules.chunkSize(request)
+  if (Rules.memalignUsesCache) {
+    if (Rules.mallocMakesCache) prepare(number, thread)
     const ready = alignedCached(thread, bytes, power)
     if (ready != 0) return ready
   }
-  let chunk = allocate(thread, arenaFor(number, thread), chunkSize(bytes + power + least))
+  let chunk = allocate(thread, arenaFor(number, thread), Rules.chunkSize(bytes + power + Rules.least))
   if (chunk == 0) return 0
   const lead = leadFor(chunk, power)
   if (stateOf(chunk) == MAPPED) {
@@ -152,16 +133,16 @@ export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
   const arena = arenaAt(arenaOf(chunk))
   if (lead != 0) {
     const rest = split(chunk, lead)
-    if (memalignUsesCache) freeMerged(arena, chunk)
+    if (Rules.memalignUsesCache) freeMerged(arena, chunk)
     else freeChunk(thread, chunk)
     chunk = rest
   }
   const surplus = bytesOf(chunk) - bytes
-  if (memalignUsesCache) {
+  if (Rules.memalignUsesCache) {
     const after = link(chunk, AFTER)
     const joins = after != 0 && (stateOf(after) == TOP || stateOf(after) == BINNED)
-    if (surplus >= least || (surplus > 0 && joins)) freeMerged(arena, split(chunk, bytes))
-  } else if (surplus > least) {
+    if (surplus >= Rules.least || (surplus > 0 && joins)) freeMerged(arena, split(chunk, bytes))
+  } else if (surplus > Rules.least) {
     freeChunk(thread, split(chunk, bytes))
   }
   return chunk
@@ -169,8 +150,8 @@ export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
 
 /** The first chunk of the cache's list that is aligned, 0 if there is none. */
 function alignedCached(thread: usize, bytes: u64, alignment: u64): u32 {
-  const bin = cacheBin(bytes)
-  if (bin >= CACHE_BINS) return 0
+  const bin = Rules.cacheBin(bytes)
+  if (bin >= Rules.CACHE_BINS) return 0
   let chunk = firstCached(thread, <u32>bin)
   for (let i = cached(thread, <u32>bin); i > 0; i--) {
     if ((positionOf(chunk) & (alignment - 1)) == 0) {
@@ -187,15 +168,15 @@ function leadFor(chunk: u32, alignment: u64): u64 {
   const over = positionOf(chunk) & (alignment - 1)
   if (over == 0) return 0
   const lead = alignment - over
-  return lead < least ? lead + alignment : lead
+  return lead < Rules.least ? lead + alignment : lead
 }
 
 /** The address of a block, or one with the same alignment, as far as that is known. */
 function positionOf(chunk: u32): u64 {
-  if (stateOf(chunk) == MAPPED) return (isPlaced(chunk) ? placeOf(chunk) : leadOf(chunk)) + header
+  if (stateOf(chunk) == MAPPED) return (isPlaced(chunk) ? placeOf(chunk) : leadOf(chunk)) + Rules.header
   const region = regionOf(chunk)
   // Heaps of threads are aligned to their size.
-  return (region == MAIN ? baseOf(MAIN) : 0) + offsetOf(chunk) + header
+  return (region == MAIN ? baseOf(MAIN) : 0) + offsetOf(chunk) + Rules.header
 }
 
 /** realloc of a block that is live. */
@@ -209,14 +190,14 @@ export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
     return callMalloc(number, request)
   }
   if (keeps(chunk, request)) return chunk
-  const bytes = chunkSize(request)
+  const bytes = Rules.chunkSize(request)
   if (state == MAPPED) return resizeMapping(chunk, bytes)
-  if (reallocMakesCache) prepare(number, thread)
+  if (Rules.reallocMakesCache) prepare(number, thread)
   const arena = arenaAt(arenaOf(chunk))
   if (bytesOf(chunk) < bytes) {
     const after = link(chunk, AFTER)
     const isTop = after != 0 && after == topOf(arena)
-    if (isTop && bytesOf(chunk) + bytesOf(after) >= bytes + least) {
+    if (isTop && bytesOf(chunk) + bytesOf(after) >= bytes + Rules.least) {
       takeFromTop(arena, chunk, bytes)
       return chunk
     }
@@ -229,19 +210,19 @@ export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
       absorb(chunk)
     }
   }
-  if (bytesOf(chunk) - bytes >= least) freeChunk(cachesRests ? thread : 0, split(chunk, bytes))
+  if (bytesOf(chunk) - bytes >= Rules.least) freeChunk(Rules.cachesRests ? thread : 0, split(chunk, bytes))
   return chunk
 }
 
 /** Whether realloc returns a block unchanged because it has room for the request and not much more. */
 function keeps(chunk: u32, request: u64): bool {
-  if (keepsBelow == 0) return false
+  if (Rules.keepsBelow == 0) return false
   const isMapping = stateOf(chunk) == MAPPED
-  const usable = bytesOf(chunk) - (isMapping && !mapsNormally ? header : word)
+  const usable = bytesOf(chunk) - (isMapping && !Rules.mapsNormally ? Rules.header : Rules.word)
   if (request > usable) return false
   const surplus = usable - request
-  if (keepsToTrim) return surplus <= trimThreshold()
-  return surplus < keepsBelow || (isMapping && surplus <= PAGE)
+  if (Rules.keepsToTrim) return surplus <= trimThreshold()
+  return surplus < Rules.keepsBelow || (isMapping && surplus <= Rules.PAGE)
 }
 
 /** Extends a chunk to this size, with a part of the top chunk after it. */
@@ -253,7 +234,7 @@ export function takeFromTop(arena: usize, chunk: u32, bytes: u64): void {
 /** Moves a block. @param moved its new chunk, 0 if its arena has none, in which case malloc chooses one */
 function moveTo(number: u32, thread: usize, chunk: u32, moved: u32, request: u64): u32 {
   if (moved == 0) moved = callMalloc(number, request)
-  if (moved != 0) freeChunk(cachesRests ? thread : 0, chunk)
+  if (moved != 0) freeChunk(Rules.cachesRests ? thread : 0, chunk)
   return moved
 }
 
@@ -264,8 +245,8 @@ export function callFree(number: u32, chunk: u32): void {
   const state = stateOf(chunk)
   const stack = load<u8>(records + chunk, LIVE) == HAS_STACK ? load<u64>(records + chunk, STACK) : 0
   setLive(chunk, 0)
-  if (freeMakesCache && state != MAPPED && state != FOREIGN) {
-    if (mallocMakesCache || cacheBin(bytesOf(chunk)) < CACHE_BINS) prepare(number, thread)
+  if (Rules.freeMakesCache && state != MAPPED && state != FOREIGN) {
+    if (Rules.mallocMakesCache || Rules.cacheBin(bytesOf(chunk)) < Rules.CACHE_BINS) prepare(number, thread)
   }
   freeChunk(thread, chunk)
   // A thread's table is freed when its stack is unmapped.
@@ -283,7 +264,8 @@ export function callEnd(number: u32): void {
 export function retire(thread: usize): void {
   const cache = load<u32>(thread, OWN_CACHE)
   set32(thread + OWN_CACHE, 0)
-  for (let bin: u32 = 0; bin < CACHE_BINS; bin++) while (cached(thread, bin) != 0) freeChunk(0, takeCached(thread, bin))
+  for (let bin: u32 = 0; bin < Rules.CACHE_BINS; bin++)
+    while (cached(thread, bin) != 0) freeChunk(0, takeCached(thread, bin))
   if (cache != 0) {
     setLive(cache, 0)
     freeChunk(0, cache)

@@ -5,27 +5,7 @@
 import { addUnsorted, unlink } from './bins'
 import { arenaAt, fastList, MAIN_ARENA, setTop, topOf } from './arenas'
 import { takeFromTop } from './calls'
-import {
-  AFTER,
-  arenaOf,
-  BINNED,
-  bytesOf,
-  CACHED,
-  FAST,
-  FOREIGN,
-  IS_BLOCK,
-  isLive,
-  link,
-  linkAt,
-  NEXT,
-  NO_CHUNK,
-  placeOf,
-  setLive,
-  setState,
-  stateOf,
-  TOP,
-  USED,
-} from './chunks'
+import * as Chunks from './chunks'
 import { absorb, newChunk, split } from './heap-chunks'
 import { chunkAt } from './chunk-map'
 import { freeChunk, freeMerged } from './free'
@@ -45,7 +25,7 @@ const MOST_FAST: u32 = 65_536
 
 /** Frees a predicted chunk that was not used, when the call cannot be undone. */
 export function giveBack(chunk: u32): void {
-  setLive(chunk, 0)
+  Chunks.setLive(chunk, 0)
   freeChunk(0, chunk)
 }
 
@@ -62,9 +42,9 @@ export function cutOut(thread: usize, actual: u64, wrong: u64): u32 {
   // A chunk that is predicted repeatedly without success is not free.
   if (isOftenWrong(wrong, thread != 0)) hide(wrong)
   const chunk = cut(actual, chunkSize(request))
-  setLive(chunk, IS_BLOCK)
-  if (thread != 0 && resized != 0 && resized != chunk && stateOf(resized) != NO_CHUNK) {
-    setLive(resized, 0)
+  Chunks.setLive(chunk, Chunks.IS_BLOCK)
+  if (thread != 0 && resized != 0 && resized != chunk && Chunks.stateOf(resized) != Chunks.NO_CHUNK) {
+    Chunks.setLive(resized, 0)
     freeChunk(thread, resized)
   }
   return chunk
@@ -81,7 +61,7 @@ function fromCache(thread: usize, actual: u64): u32 {
   while (cached(thread, <u32>bin) != 0) {
     const chunk = takeCached(thread, <u32>bin)
     if (blockAt(chunk) != actual) continue
-    setLive(chunk, IS_BLOCK)
+    Chunks.setLive(chunk, Chunks.IS_BLOCK)
     return chunk
   }
   return 0
@@ -95,26 +75,26 @@ function hide(block: u64): void {
 
 /** Removes a chunk from its list. @returns whether it is now used, but not by a block */
 function pull(chunk: u32): bool {
-  if (chunk == 0 || isLive(chunk)) return false
-  const state = stateOf(chunk)
-  if (state == BINNED) unlink(chunk)
-  else if (state == CACHED) return pullCached(chunk)
-  else if (state == FAST) return pullFast(chunk)
-  else return state == USED
+  if (chunk == 0 || Chunks.isLive(chunk)) return false
+  const state = Chunks.stateOf(chunk)
+  if (state == Chunks.BINNED) unlink(chunk)
+  else if (state == Chunks.CACHED) return pullCached(chunk)
+  else if (state == Chunks.FAST) return pullFast(chunk)
+  else return state == Chunks.USED
   return true
 }
 
 function pullFast(chunk: u32): bool {
-  let at = fastList(arenaAt(arenaOf(chunk)), fastBin(bytesOf(chunk)))
+  let at = fastList(arenaAt(Chunks.arenaOf(chunk)), fastBin(Chunks.bytesOf(chunk)))
   for (let i: u32 = 0; i < MOST_FAST; i++) {
     const here = load<u32>(at)
     if (here == 0) return false
     if (here == chunk) {
-      set32(at, link(chunk, NEXT))
-      setState(chunk, USED)
+      set32(at, Chunks.link(chunk, Chunks.NEXT))
+      Chunks.setState(chunk, Chunks.USED)
       return true
     }
-    at = linkAt(here, NEXT)
+    at = Chunks.linkAt(here, Chunks.NEXT)
   }
   return false
 }
@@ -126,19 +106,19 @@ function cut(actual: u64, bytes: u64): u32 {
   if (region == 0) return newMappingAt(place, bytes)
   const at = virtual(region, place)
   if (((at + header) & (alignment - 1)) != 0) return newForeign(place, bytes)
-  if (resized != 0 && stateOf(resized) == USED && placeOf(resized) == at) {
+  if (resized != 0 && Chunks.stateOf(resized) == Chunks.USED && Chunks.placeOf(resized) == at) {
     fit(resized, bytes, true)
     return resized
   }
   let chunk = chunkAt(at)
   if (chunk == 0) chunk = topBefore(region, at)
   if (chunk == 0) return newForeign(place, bytes)
-  if (stateOf(chunk) == TOP) return cutFromTop(chunk, at, bytes, place)
-  const isFree = stateOf(chunk) == BINNED
+  if (Chunks.stateOf(chunk) == Chunks.TOP) return cutFromTop(chunk, at, bytes, place)
+  const isFree = Chunks.stateOf(chunk) == Chunks.BINNED
   if (!pull(chunk)) return newForeign(place, bytes)
-  if (at != placeOf(chunk)) {
-    const rest = split(chunk, at - placeOf(chunk))
-    if (isFree && bytesOf(chunk) >= least) addUnsorted(arenaAt(arenaOf(chunk)), chunk)
+  if (at != Chunks.placeOf(chunk)) {
+    const rest = split(chunk, at - Chunks.placeOf(chunk))
+    if (isFree && Chunks.bytesOf(chunk) >= least) addUnsorted(arenaAt(Chunks.arenaOf(chunk)), chunk)
     chunk = rest
   }
   fit(chunk, bytes, isFree)
@@ -148,40 +128,40 @@ function cut(actual: u64, bytes: u64): u32 {
 /** The top chunk of the arena whose last heap a region is, if it ends before an address; 0 if not. */
 function topBefore(region: u32, at: u64): u32 {
   const top = topOf(MAIN_ARENA)
-  return top != 0 && regionOf(top) == region && placeOf(top) < at ? top : 0
+  return top != 0 && regionOf(top) == region && Chunks.placeOf(top) < at ? top : 0
 }
 
 /** Cuts a block out of a top chunk. Unseen calls took the memory before it. */
 function cutFromTop(top: u32, at: u64, bytes: u64, place: u64): u32 {
-  const arena = arenaAt(arenaOf(top))
-  const needed = at - placeOf(top) + bytes + least
-  if (bytesOf(top) < needed && !stretchTop(arena, needed)) return newForeign(place, bytes)
-  if (at == placeOf(top)) {
+  const arena = arenaAt(Chunks.arenaOf(top))
+  const needed = at - Chunks.placeOf(top) + bytes + least
+  if (Chunks.bytesOf(top) < needed && !stretchTop(arena, needed)) return newForeign(place, bytes)
+  if (at == Chunks.placeOf(top)) {
     setTop(arena, split(top, bytes))
-    setState(top, USED)
+    Chunks.setState(top, Chunks.USED)
     return top
   }
-  const chunk = split(top, at - placeOf(top))
-  setState(top, USED)
+  const chunk = split(top, at - Chunks.placeOf(top))
+  Chunks.setState(top, Chunks.USED)
   setTop(arena, split(chunk, bytes))
   return chunk
 }
 
 /** Resizes a used chunk to this size, as far as its neighbours allow. @param frees whether to free the excess */
 function fit(chunk: u32, bytes: u64, frees: bool): void {
-  const arena = arenaAt(arenaOf(chunk))
-  for (let i: u32 = 0; i < MOST_NEIGHBOURS && bytesOf(chunk) < bytes; i++) {
-    const after = link(chunk, AFTER)
+  const arena = arenaAt(Chunks.arenaOf(chunk))
+  for (let i: u32 = 0; i < MOST_NEIGHBOURS && Chunks.bytesOf(chunk) < bytes; i++) {
+    const after = Chunks.link(chunk, Chunks.AFTER)
     if (after == 0) return
     if (after == topOf(arena)) {
-      const needed = bytes - bytesOf(chunk) + least
-      if (bytesOf(after) >= needed || stretchTop(arena, needed)) takeFromTop(arena, chunk, bytes)
+      const needed = bytes - Chunks.bytesOf(chunk) + least
+      if (Chunks.bytesOf(after) >= needed || stretchTop(arena, needed)) takeFromTop(arena, chunk, bytes)
       return
     }
     if (!pull(after)) return
     absorb(chunk)
   }
-  if (frees && bytesOf(chunk) >= bytes + least) freeMerged(arena, split(chunk, bytes))
+  if (frees && Chunks.bytesOf(chunk) >= bytes + least) freeMerged(arena, split(chunk, bytes))
 }
 
 /** A block outside all heaps: a mapping if it looks like one. */
@@ -194,5 +174,5 @@ function newMappingAt(place: u64, bytes: u64): u32 {
 }
 
 function newForeign(place: u64, bytes: u64): u32 {
-  return newChunk(place, bytes, FOREIGN, 0)
+  return newChunk(place, bytes, Chunks.FOREIGN, 0)
 }

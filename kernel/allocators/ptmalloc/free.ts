@@ -1,23 +1,7 @@
 /** Freeing: into the thread's cache, a fast bin, or merged with its free neighbours. */
 import { addSmall, addUnsorted, unlink } from './bins'
 import { arenaAt, fastList, HAS_FAST, MAIN_ARENA, setTop, topOf } from './arenas'
-import {
-  AFTER,
-  arenaOf,
-  BEFORE,
-  BINNED,
-  bytesOf,
-  FAST,
-  FOREIGN,
-  link,
-  MAPPED,
-  NEXT,
-  setLink,
-  setState,
-  stateOf,
-  TOP,
-  USED,
-} from './chunks'
+import * as Chunks from './chunks'
 import { absorb, dropChunk } from './heap-chunks'
 import { set32 } from './log'
 import { dropMapping } from './mappings'
@@ -33,22 +17,22 @@ const OCCASION: u64 = 65_536
  * @param thread the record of the thread whose cache may take it, 0 for none
  */
 export function freeChunk(thread: usize, chunk: u32): void {
-  const state = stateOf(chunk)
-  if (state == MAPPED) dropMapping(chunk)
-  else if (state == FOREIGN) dropChunk(chunk)
-  if (state != USED) return
-  const bytes = bytesOf(chunk)
+  const state = Chunks.stateOf(chunk)
+  if (state == Chunks.MAPPED) dropMapping(chunk)
+  else if (state == Chunks.FOREIGN) dropChunk(chunk)
+  if (state != Chunks.USED) return
+  const bytes = Chunks.bytesOf(chunk)
   if (bytes < least || (thread != 0 && putCached(thread, chunk))) return
-  const arena = arenaAt(arenaOf(chunk))
+  const arena = arenaAt(Chunks.arenaOf(chunk))
   if (bytes > mostFast) freeMerged(arena, chunk)
   else addFast(arena, chunk)
 }
 
 /** Puts a chunk at the front of the fast bin of its size. */
 export function addFast(arena: usize, chunk: u32): void {
-  const list = fastList(arena, fastBin(bytesOf(chunk)))
-  setLink(chunk, NEXT, load<u32>(list))
-  setState(chunk, FAST)
+  const list = fastList(arena, fastBin(Chunks.bytesOf(chunk)))
+  Chunks.setLink(chunk, Chunks.NEXT, load<u32>(list))
+  Chunks.setState(chunk, Chunks.FAST)
   set32(list, chunk)
   if (load<u32>(arena, HAS_FAST) == 0) set32(arena + HAS_FAST, 1)
 }
@@ -56,8 +40,8 @@ export function addFast(arena: usize, chunk: u32): void {
 /** Frees a used chunk, and merges it with its neighbours at once. */
 export function freeMerged(arena: usize, chunk: u32): void {
   const merged = mergeNeighbours(arena, chunk)
-  const bytes = bytesOf(merged)
-  if (stateOf(merged) != TOP) {
+  const bytes = Chunks.bytesOf(merged)
+  if (Chunks.stateOf(merged) != Chunks.TOP) {
     if (sortsSmall && bytes < leastLarge) addSmall(arena, merged)
     else addUnsorted(arena, merged)
   }
@@ -72,18 +56,18 @@ export function freeMerged(arena: usize, chunk: u32): void {
  * @returns the chunk, not in a bin yet
  */
 function mergeNeighbours(arena: usize, chunk: u32): u32 {
-  const before = link(chunk, BEFORE)
-  if (before != 0 && stateOf(before) == BINNED) {
+  const before = Chunks.link(chunk, Chunks.BEFORE)
+  if (before != 0 && Chunks.stateOf(before) == Chunks.BINNED) {
     unlink(before)
     absorb(before)
     chunk = before
   }
-  const after = link(chunk, AFTER)
+  const after = Chunks.link(chunk, Chunks.AFTER)
   if (after == 0) return chunk
   if (after == topOf(arena)) {
     absorb(chunk)
     setTop(arena, chunk)
-  } else if (stateOf(after) == BINNED) {
+  } else if (Chunks.stateOf(after) == Chunks.BINNED) {
     unlink(after)
     absorb(chunk)
   }
@@ -99,10 +83,10 @@ export function consolidate(arena: usize): void {
     let chunk = load<u32>(list)
     if (chunk != 0) set32(list, 0)
     while (chunk != 0) {
-      const next = link(chunk, NEXT)
-      setState(chunk, USED)
+      const next = Chunks.link(chunk, Chunks.NEXT)
+      Chunks.setState(chunk, Chunks.USED)
       const merged = mergeNeighbours(arena, chunk)
-      if (stateOf(merged) != TOP) addUnsorted(arena, merged)
+      if (Chunks.stateOf(merged) != Chunks.TOP) addUnsorted(arena, merged)
       chunk = next
     }
   }

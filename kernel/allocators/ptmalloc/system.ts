@@ -1,37 +1,12 @@
 /** Creation and growth of heaps. */
 import { heapLength, LAST_CHUNK, MAIN_ARENA, mapHeap, numberOf, REGION, setTop, topOf, unmapHeap } from './arenas'
 import { unlink } from './bins'
-import {
-  BEFORE,
-  BINNED,
-  bytesOf,
-  IS_BLOCK,
-  link,
-  placeOf,
-  setBytes,
-  setLive,
-  setState,
-  stateOf,
-  TOP,
-  USED,
-} from './chunks'
+import * as Chunks from './chunks'
 import { absorb, dropChunk, newChunk, split } from './heap-chunks'
 import { freeChunk } from './free'
 import { set32 } from './log'
 import { isMapped, newMapping, trimThreshold } from './mappings'
-import {
-  baseOf,
-  dropRegion,
-  earlierOf,
-  fenceOf,
-  lengthOf,
-  MAIN,
-  newRegion,
-  offsetOf,
-  setFence,
-  setLength,
-  startOfRegion,
-} from './regions'
+import * as Regions from './regions'
 import { alignment, cachesRests, header, heapHead, heapRoom, least, PAGE, pages, TOP_PAD } from './rules'
 
 /** The maximum size of heaps and chunks. */
@@ -40,9 +15,9 @@ const MOST_BYTES: u64 = 1 << 46
 /** Splits a chunk off the top chunk. @returns 0 if that is too small */
 export function cutTop(arena: usize, bytes: u64): u32 {
   const top = topOf(arena)
-  if (top == 0 || bytesOf(top) < bytes + least) return 0
+  if (top == 0 || Chunks.bytesOf(top) < bytes + least) return 0
   const rest = split(top, bytes)
-  setState(top, USED)
+  Chunks.setState(top, Chunks.USED)
   setTop(arena, rest)
   return top
 }
@@ -65,30 +40,30 @@ function growMain(bytes: u64): bool {
     // The first chunk is aligned, and the heap ends at a page boundary.
     const first = alignment - header
     const size = pages(bytes + TOP_PAD + least) + (first == 0 ? 0 : PAGE - first)
-    set32(MAIN_ARENA + LAST_CHUNK, newChunk(startOfRegion(MAIN) + first, size, TOP, 0))
+    set32(MAIN_ARENA + LAST_CHUNK, newChunk(Regions.startOfRegion(Regions.MAIN) + first, size, Chunks.TOP, 0))
     return true
   }
-  const size = bytesOf(top) + pages(bytes + TOP_PAD + least - bytesOf(top))
-  if (offsetOf(top) + size > MOST_BYTES) return false
-  setBytes(top, size)
+  const size = Chunks.bytesOf(top) + pages(bytes + TOP_PAD + least - Chunks.bytesOf(top))
+  if (Regions.offsetOf(top) + size > MOST_BYTES) return false
+  Chunks.setBytes(top, size)
   return true
 }
 
 function growHeap(thread: usize, arena: usize, bytes: u64): bool {
   const top = topOf(arena)
   const region = load<u32>(arena, REGION)
-  const more = pages(least + bytes - bytesOf(top))
-  if (lengthOf(region) + more <= heapRoom) {
-    setLength(region, lengthOf(region) + more)
-    setBytes(top, startOfRegion(region) + lengthOf(region) - placeOf(top))
+  const more = pages(least + bytes - Chunks.bytesOf(top))
+  if (Regions.lengthOf(region) + more <= heapRoom) {
+    Regions.setLength(region, Regions.lengthOf(region) + more)
+    Chunks.setBytes(top, Regions.startOfRegion(region) + Regions.lengthOf(region) - Chunks.placeOf(top))
     return true
   }
   const length = heapLength(bytes + least + heapHead)
   if (length == 0) return false
   const number = numberOf(arena)
-  const next = newRegion(number, length, region, mapHeap())
+  const next = Regions.newRegion(number, length, region, mapHeap())
   if (next == 0) return false
-  set32(arena + LAST_CHUNK, newChunk(startOfRegion(next) + heapHead, length - heapHead, TOP, number))
+  set32(arena + LAST_CHUNK, newChunk(Regions.startOfRegion(next) + heapHead, length - heapHead, Chunks.TOP, number))
   set32(arena + REGION, next)
   leaveTop(thread, region, top)
   return true
@@ -96,12 +71,12 @@ function growHeap(thread: usize, arena: usize, bytes: u64): bool {
 
 /** The top chunk of the old heap is freed, except for a fence at the end. */
 function leaveTop(thread: usize, region: u32, top: u32): void {
-  setState(top, USED)
-  const bytes = (bytesOf(top) - least) & ~(alignment - 1)
+  Chunks.setState(top, Chunks.USED)
+  const bytes = (Chunks.bytesOf(top) - least) & ~(alignment - 1)
   const fence = bytes >= least ? split(top, bytes) : top
-  setFence(region, fence)
+  Regions.setFence(region, fence)
   // It is never used for anything else.
-  setLive(fence, IS_BLOCK)
+  Chunks.setLive(fence, Chunks.IS_BLOCK)
   if (fence != top) freeChunk(cachesRests ? thread : 0, top)
 }
 
@@ -109,10 +84,10 @@ function leaveTop(thread: usize, region: u32, top: u32): void {
 export function stretchTop(arena: usize, bytes: u64): bool {
   const top = topOf(arena)
   if (top == 0) return false
-  const end = pages(offsetOf(top) + bytes)
+  const end = pages(Regions.offsetOf(top) + bytes)
   if (end > (arena == MAIN_ARENA ? MOST_BYTES : heapRoom)) return false
-  if (bytesOf(top) >= end - offsetOf(top)) return true
-  setBytes(top, end - offsetOf(top))
-  if (arena != MAIN_ARENA) setLength(load<u32>(arena, REGION), end)
+  if (Chunks.bytesOf(top) >= end - Regions.offsetOf(top)) return true
+  Chunks.setBytes(top, end - Regions.offsetOf(top))
+  if (arena != MAIN_ARENA) Regions.setLength(load<u32>(arena, REGION), end)
   return true
 }
