@@ -265,8 +265,6 @@ function resumedNameEnd(p: usize, end: usize): usize {
 }
 
 /** Whether ` resumed>` is at `p`. */
-// @ts-ignore: decorator
-@inline
 function isResumed(p: usize): bool {
   return load<u64>(p) == 0x6465_6d75_7365_7220 && load<u8>(p + 8) == GREATER
 }

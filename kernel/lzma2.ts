@@ -293,8 +293,6 @@ function direct(bits: u32): u32 {
   return value
 }
 
-// @ts-ignore: decorator
-@inline
 function bit(probability: usize): u32 {
   normalize()
   const p = <u32>load<u16>(probability)

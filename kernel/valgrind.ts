@@ -103,8 +103,6 @@ function putWithoutResult(i: u32, place: usize): void {
 }
 
 /** Whether a call has no result, because it frees or is not a call of an allocator. */
-// @ts-ignore: decorator
-@inline
 function isDone(call: u32): bool {
   return call == FREE || call == DELETE || call == OTHER
 }

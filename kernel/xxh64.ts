@@ -64,8 +64,6 @@ export function digest(): u32 {
   return <u32>(hash ^ (hash >> 32))
 }
 
-// @ts-ignore: decorator
-@inline
 function round(lane: u64, word: u64): u64 {
   return rotl<u64>(lane + word * PRIME_2, 31) * PRIME_1
 }

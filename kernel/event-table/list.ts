@@ -113,8 +113,6 @@ function event(row: usize, kind: u8, p: usize): usize {
 }
 
 /** Ten spaces, in place of a lifetime. */
-// @ts-ignore: decorator
-@inline
 function noLifetime(p: usize): usize {
   return gap(gap(gap(gap(gap(p)))))
 }
@@ -136,8 +134,6 @@ function spaces(p: usize, n: u32): usize {
 }
 
 /** Stores the data of the block that began. @param goesOn whether it is the block that ended, resized */
-// @ts-ignore: decorator
-@inline
 function begins(row: usize, mask: u32, goesOn: bool, ended: usize, begun: usize, size: u64): void {
   const isIndexed = (mask & Event.HAS_INDEX) != 0
   const own = load<u64>(INDEX + (row << 3))

@@ -12,23 +12,17 @@ const TYPES: usize = memory.data<u8>([
 ])
 
 /** Eight bytes: the type of an alloc, free, realloc or existing. */
-// @ts-ignore: decorator
-@inline
 export function typeOf(kind: u8): u64 {
   return load<u64>(TYPES + ((<usize>kind) << 3))
 }
 
 /** Two spaces. */
-// @ts-ignore: decorator
-@inline
 export function gap(p: usize): usize {
   store<u16>(p, <u16>SPACES)
   return p + 2
 }
 
 /** A number below 10^8, right-aligned in eight bytes. */
-// @ts-ignore: decorator
-@inline
 function aligned(value: u32): u64 {
   const text = eightDigits(value)
   // The bytes below the lowest one that is not zero are leading zeros; the last digit always shows.
@@ -55,8 +49,6 @@ export function number8(p: usize, value: u64): usize {
 }
 
 /** The same for a sum of 128 bits. */
-// @ts-ignore: decorator
-@inline
 export function sum8(p: usize, low: u64, high: u64): usize {
   return high == 0 ? number8(p, low) : wideSum(p, low, high)
 }

@@ -56,8 +56,6 @@ export function pointer(p: usize, to: usize): usize {
 }
 
 /** Whether a space and an operation that belongs to no event follow. */
-// @ts-ignore: decorator
-@inline
 function isOperation(word: u32): bool {
   return word == PLUS || word == MINUS || word == LESS || word == GREATER || word == BANG
 }
@@ -76,8 +74,6 @@ export function operationAfterPlace(p: usize): usize {
 }
 
 /** Whether something that may be a pointer follows: brackets within a file's name contain none. */
-// @ts-ignore: decorator
-@inline
 function isPlain(p: usize): bool {
   return <u32>load<u16>(p) == HEX || load<u32>(p) == NIL
 }

@@ -68,8 +68,6 @@ function choose(f: u32, count: u32): void {
   }
 }
 
-// @ts-ignore: decorator
-@inline
 function valueAt(i: u32): u64 {
   return load<u64>(VALUES + ((<usize>i) << 3))
 }

@@ -39,8 +39,6 @@ export let faultField: u32 = 0
 const HEAD: usize = 4
 
 /** The value of a field whose bytes are at p. It may be the base of the next value. */
-// @ts-ignore: decorator
-@inline
 function valueOf(f: u32, p: usize): u64 {
   const wide = (<usize>f) << 3
   const stored = i64x2.extract_lane(v128.swizzle(v128.load_zero<u64>(p), v128.load_zero<u64>(BYTES + wide)), 0)
@@ -195,8 +193,6 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
 }
 
 /** Whether alloc and free records contain only what is read as pairs. */
-// @ts-ignore: decorator
-@inline
 function isQuick(optional: u32): bool {
   return (optional & Event.HAS_HEAP) == 0 && widthOf(Layout.F_ATTRIBUTES) == 0
 }

@@ -67,14 +67,10 @@ export function firstHeld(count: u32): u32 {
   return first
 }
 
-// @ts-ignore: decorator
-@inline
 function thread64(r: u32): u64 {
   return load<u64>(Column.THREAD + ((<usize>r) << 3))
 }
 
-// @ts-ignore: decorator
-@inline
 function address64(r: u32): u64 {
   return load<u64>(Column.ADDRESS + ((<usize>r) << 3))
 }
@@ -165,14 +161,10 @@ function moveRow(from: u32, to: u32, fields: u32): void {
   }
 }
 
-// @ts-ignore: decorator
-@inline
 function move4(column: usize, from: u32, to: u32): void {
   store<u32>(column + ((<usize>to) << 2), load<u32>(column + ((<usize>from) << 2)))
 }
 
-// @ts-ignore: decorator
-@inline
 function move8(column: usize, from: u32, to: u32): void {
   store<u64>(column + ((<usize>to) << 3), load<u64>(column + ((<usize>from) << 3)))
 }

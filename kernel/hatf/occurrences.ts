@@ -73,8 +73,6 @@ export function widthsOf(f: u32, fit: u32): u32 {
 }
 
 /** Whether a distance is out of range. */
-// @ts-ignore: decorator
-@inline
 export function isFar(distance: i64): bool {
   return <u64>((distance >> 32) + (REACH - 1)) > <u64>(2 * REACH - 2)
 }
@@ -120,15 +118,11 @@ function gatherLengths(first: u32, count: u32): void {
 }
 
 /** The tags of records with each of the fields, as bits. */
-// @ts-ignore: decorator
-@inline
 function tagsOf(f: u32): u32 {
   return f == Layout.F_SIZE ? 0x3d : f == Layout.F_ADDRESS ? 0x3f : f == Layout.F_HEAP ? 0xff : 0x3ff
 }
 
 /** The position of a field in a record. */
-// @ts-ignore: decorator
-@inline
 function placeOf(f: u32): usize {
   return f == Layout.F_SIZE
     ? R_SIZE

@@ -46,8 +46,6 @@ export function planEntry(f: u32, r: u32, interpretation: u32, width: u32, base:
   store<u8>(PLANNED + r, <u8>((<u32>load<u8>(PLANNED + r)) | (1 << f)))
 }
 
-// @ts-ignore: decorator
-@inline
 export function strategyOf(f: u32): u32 {
   return load<u8>(State.STRATEGIES + f)
 }
@@ -117,8 +115,6 @@ export function writeMetadata(out: usize, r: u32): usize {
 }
 
 /** The smallest width, of at least 1 byte, for a value. */
-// @ts-ignore: decorator
-@inline
 function leastWidth(value: u64): u32 {
   return value >> 32 != 0 ? 8 : value > 0xffff ? 4 : value > 0xff ? 2 : 1
 }

@@ -81,8 +81,6 @@ const ONES: u64 = 0x0101_0101_0101_0101
 const ZEROS: u64 = 0x8080_8080_8080_8080
 
 /** Swizzle indices from a big-endian number of a given width to the word's bytes, and back. */
-// @ts-ignore: decorator
-@inline
 function readIndices(width: u32): u64 {
   if (width == 4) return 0x8080_8080_0001_0203
   return width == 8
@@ -94,26 +92,18 @@ function readIndices(width: u32): u64 {
         : ZEROS
 }
 
-// @ts-ignore: decorator
-@inline
 function writeIndices(width: u32): u64 {
   return width == 4 ? 0x0001_0203 : width == 8 ? 0x0001_0203_0405_0607 : width == 2 ? 0x0001 : 0
 }
 
-// @ts-ignore: decorator
-@inline
 export function widthOf(f: u32): u32 {
   return load<u8>(WIDTHS + f)
 }
 
-// @ts-ignore: decorator
-@inline
 export function interpretationOf(f: u32): u32 {
   return load<u8>(INTERPRETATIONS + f)
 }
 
-// @ts-ignore: decorator
-@inline
 export function lengthOf(tag: u32): u32 {
   return load<u32>(LENGTHS + ((<usize>tag) << 2))
 }

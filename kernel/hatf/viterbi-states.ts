@@ -62,14 +62,10 @@ export function kindOf(state: u32): u32 {
   return load<u8>(KINDS + state)
 }
 
-// @ts-ignore: decorator
-@inline
 export function stateWidth(state: u32): u32 {
   return load<u8>(STATE_WIDTHS + state)
 }
 
-// @ts-ignore: decorator
-@inline
 export function setLane(vectors: usize, vector: u32, lane: u32, value: u16): void {
   store<u16>(vectors + <usize>((vector << 4) + (lane << 1)), value)
 }
@@ -102,8 +98,6 @@ function addState(kind: u32, width: u32): void {
 }
 
 /** The position of a width among the smallest steps. */
-// @ts-ignore: decorator
-@inline
 export function slotOf(width: u32): u32 {
   return width == 0 ? 2 : width == 1 ? 3 : width == 2 ? 4 : width == 4 ? 5 : width == 8 ? 6 : width == V1 ? 7 : 1
 }

@@ -75,20 +75,14 @@ function start(f: u32): bool {
 }
 
 /** The minimum of the lanes of each of two vectors: the upper halves, the lower halves, and so on. */
-// @ts-ignore: decorator
-@inline
 function leastOf2(a: v128, b: v128): v128 {
   return v128.min<u16>(v128.shuffle<u64>(a, b, 0, 2), v128.shuffle<u64>(a, b, 1, 3))
 }
 
-// @ts-ignore: decorator
-@inline
 function leastOf4(a: v128, b: v128): v128 {
   return v128.min<u16>(v128.shuffle<u32>(a, b, 0, 2, 4, 6), v128.shuffle<u32>(a, b, 1, 3, 5, 7))
 }
 
-// @ts-ignore: decorator
-@inline
 function leastOf8(a: v128, b: v128): v128 {
   return v128.min<u16>(
     v128.shuffle<u16>(a, b, 0, 2, 4, 6, 8, 10, 12, 14),

@@ -103,8 +103,6 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
 }
 
 /** Whether alloc and free records contain only what is written as pairs. */
-// @ts-ignore: decorator
-@inline
 export function isQuick(optional: u32): bool {
   return (optional & HAS_HEAP) == 0 && State.widthOf(Layout.F_ATTRIBUTES) == 0
 }

@@ -62,8 +62,6 @@ const UNUSUAL: u32 = Event.HAS_CODE | Event.HAS_ATTRIBUTES | Event.HAS_OLD_ADDRE
 const BLOCK_FIELDS: u32 = Event.HAS_USABLE | Event.HAS_GFP_FLAGS | Event.HAS_NODE
 
 /** Two numbers in one vector. */
-// @ts-ignore: decorator
-@inline
 function pair(first: u64, second: u64): v128 {
   return i64x2.replace_lane(i64x2.splat(<i64>first), 1, <i64>second)
 }

@@ -32,43 +32,31 @@ for (let type: u32 = 0; type < 3; type++) {
 }
 
 /** The offset of the call site in a record. */
-// @ts-ignore: decorator
-@inline
 export function siteAt(form: u32): usize {
   return form & TIMED ? 16 : 8
 }
 
 /** The length of a free. */
-// @ts-ignore: decorator
-@inline
 export function coreSize(form: u32): usize {
   return siteAt(form) + (form & NARROW ? 8 : 16)
 }
 
 /** The length of an allocation. */
-// @ts-ignore: decorator
-@inline
 export function allocSize(form: u32): usize {
   return coreSize(form) + (form & NARROW ? 16 : 24)
 }
 
 /** The first word of a record as this machine reads it, without the type. */
-// @ts-ignore: decorator
-@inline
 export function headOf(form: u32, event: u32, length: usize): u32 {
   return event | (<u32>(form & BIG ? length << 24 : length << 16))
 }
 
 /** Converts two 64-bit words between the byte orders of the records and of this machine. */
-// @ts-ignore: decorator
-@inline
 export function order64(form: u32, value: v128): v128 {
   return form & BIG ? v128.shuffle<u8>(value, value, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8) : value
 }
 
 /** Converts four 32-bit words between the byte orders of the records and of this machine. */
-// @ts-ignore: decorator
-@inline
 export function order32(form: u32, value: v128): v128 {
   return form & BIG ? v128.shuffle<u8>(value, value, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12) : value
 }

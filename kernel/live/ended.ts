@@ -49,8 +49,6 @@ export function isRemembered(key: u64): bool {
 }
 
 /** The first end that is in the ring. */
-// @ts-ignore: decorator
-@inline
 function firstEnd(): u64 {
   const room = (<u64>1) << ringLog
   return ends > room ? ends - room : 0

@@ -45,8 +45,6 @@ export function makeCallers(threads: u32): bool {
  * @param isAllocated whether the trace has the event that did so
  * @returns `BY_HEAPTRACK` and `BY_MEMRAY`, if that block was temporary
  */
-// @ts-ignore: decorator
-@inline
 export function judge(row: usize, kind: u8, effect: u32, ended: u32, begun: u32, owner: u32, isAllocated: bool): u32 {
   const last = LASTS + ((<usize>load<u32>(PROCESSES + (row << 2))) << 3)
   if ((effect & (BEGAN | DONE)) == 0) {
@@ -75,8 +73,6 @@ export function judgeProcessEnd(row: usize): void {
   store<u64>(LASTS + ((<usize>load<u32>(PROCESSES + (row << 2))) << 3), 0)
 }
 
-// @ts-ignore: decorator
-@inline
 function blockOf(number: u32, thread: u32): u64 {
   return ((<u64>thread) << 32) | (<u64>number)
 }

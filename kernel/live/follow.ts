@@ -149,8 +149,6 @@ function end(key: u64, isIndex: bool): u32 {
 }
 
 /** A block's key in which an index and an address of the same value differ. */
-// @ts-ignore: decorator
-@inline
 function keyOf(key: u64, isIndex: bool): u64 {
   return isIndex ? key ^ 0xc2b2_ae3d_27d4_eb4f : key
 }

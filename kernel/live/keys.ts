@@ -84,8 +84,6 @@ function failsIndexed(row: usize, mask: u32): bool {
   )
 }
 
-// @ts-ignore: decorator
-@inline
 function isZero(column: usize, row: usize, has: u32): bool {
   return has == 0 || load<u64>(column + (row << 3)) == 0
 }

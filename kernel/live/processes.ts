@@ -39,20 +39,14 @@ export let goneCount: u32 = 0
 let goneSeen: u32 = 0
 
 /** The owner of the blocks of an address space. */
-// @ts-ignore: decorator
-@inline
 function ownerOf(space: u32): u32 {
   return ((space >> PROCESS_SHIFT) & LAST_PROCESS) + 1
 }
 
-// @ts-ignore: decorator
-@inline
 function at(number: u32): usize {
   return table.at + <usize>number * BYTES
 }
 
-// @ts-ignore: decorator
-@inline
 function headOf(owner: u32): usize {
   return heads + ((<usize>owner) << 2)
 }
@@ -67,8 +61,6 @@ export function clearOwners(): void {
 }
 
 /** Begins a batch, in which no process has ended yet. */
-// @ts-ignore: decorator
-@inline
 export function beginGone(): void {
   goneCount = 0
   goneSeen = 0

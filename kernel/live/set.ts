@@ -116,8 +116,6 @@ export function isLarge(): bool {
 }
 
 /** A part of the slot where the search for a key starts. */
-// @ts-ignore: decorator
-@inline
 export function slotAhead(key: u64): u32 {
   return load<u32>(table + home(key), NUMBER)
 }
@@ -135,8 +133,6 @@ export let wasLive: bool = false
  * The number of a block that is live from now on, whether or not it was before (see `wasLive`); 0 if memory is
  * exhausted.
  */
-// @ts-ignore: decorator
-@inline
 export function begin(key: u64, isIndex: bool): u32 {
   const index: u32 = isIndex ? INDEX : 0
   const from = home(key)

@@ -19,8 +19,6 @@ export const SITES: usize = memory.data(16576)
  * @param effect of the event on the live set
  * @param before the address of the row of the block that it ends
  */
-// @ts-ignore: decorator
-@inline
 export function siteOf(row: usize, effect: u32, before: usize): u32 {
   const named = load<i32>(SITES + (row << 2))
   if (named >= 0) return <u32>named

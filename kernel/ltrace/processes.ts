@@ -79,8 +79,6 @@ export function threadEnded(): void {
 }
 
 /** Whether a name of four letters is `fork`. */
-// @ts-ignore: decorator
-@inline
 export function isFork(name: usize): bool {
   return load<u32>(name) == FORK
 }

@@ -21,8 +21,6 @@ export const NANOS: u64 = 1_000_000_000
 /** Receives a number that is read only to be examined. */
 export const NUMBER: usize = memory.data(8)
 
-// @ts-ignore: decorator
-@inline
 export function skipSpaces(p: usize): usize {
   while (load<u8>(p) == SPACE) p++
   return p

@@ -120,8 +120,6 @@ function assignFree(address: u64, space: u64, sized: bool, size: u64, note: u32)
   return F
 }
 
-// @ts-ignore: decorator
-@inline
 function spaceOf(i: u32): u64 {
   return (<u64>load<u32>((<usize>i) << 2, SPACES)) << 32
 }

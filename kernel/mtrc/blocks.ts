@@ -22,8 +22,6 @@ export let indexMark: u64 = 0
 let secretMark: u64 = 0
 
 /** Whether an index of an event may have been given to a block without one. */
-// @ts-ignore: decorator
-@inline
 export function isAssigned(index: u64): bool {
   return index >= firstAssigned && index <= lastAssigned
 }

@@ -68,8 +68,6 @@ function takeOut(use: usize, entry: u8): void {
 }
 
 /** Puts an entry into the list as the most recently used. */
-// @ts-ignore: decorator
-@inline
 function putFirst(use: usize, entry: u8): void {
   const second = load<u8>(use)
   store<u8>(use + entry, second)

@@ -44,8 +44,6 @@ const ADDRESS_AND_SIZE: u32 = HAS_ADDRESS | HAS_SIZE
  * Removes the block of a free whose record has only an index.
  * @returns notes
  */
-// @ts-ignore: decorator
-@inline
 export function endIndexed(index: u64, set: u32, wide: usize): u32 {
   const block = findBlock(index)
   if (block == 0) return endUnknown(index, set)

@@ -25,8 +25,6 @@ export function clearRecent(): void {
   for (let i: u64 = 0; i < PLACES; i++) store<u64>(recentAt(i), ~i)
 }
 
-// @ts-ignore: decorator
-@inline
 function recentAt(index: u64): usize {
   return RECENT + <usize>(index & (PLACES - 1)) * ENTRY
 }

@@ -83,8 +83,6 @@ function otherSlotOf(id: u32, entry: u64): i32 {
 }
 
 /** The name of the string in a slot. */
-// @ts-ignore: decorator
-@inline
 export function numberAt(slot: i32): u32 {
   return load<u32>(NUMBERS + ((<usize>slot) << 2))
 }

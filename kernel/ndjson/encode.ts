@@ -200,8 +200,6 @@ export function encode(i: u32, n: u32, left: u32): u32 {
 }
 
 /** Writes a name and the closing quote. */
-// @ts-ignore: decorator
-@inline
 function writeName(out: usize, text: usize): usize {
   v128.store(out, v128.load(text))
   out += Text.lengthOf(text)

@@ -17,8 +17,6 @@ const CR: u32 = 0x0d
 const END_TEXT: u32 = 0x0a7d
 
 /** The position after spaces and tabs. */
-// @ts-ignore: decorator
-@inline
 export function skipSpaces(p: usize): usize {
   let c = <u32>load<u8>(p)
   while (c == 0x20 || c == 0x09) c = <u32>load<u8>(++p)
@@ -26,8 +24,6 @@ export function skipSpaces(p: usize): usize {
 }
 
 /** The length of a name of up to 16 bytes that ends with a quote. */
-// @ts-ignore: decorator
-@inline
 function nameLength(p: usize): usize {
   return <usize>ctz(i8x16.bitmask(i8x16.eq(v128.load(p), i8x16.splat(0x22))) | 0x10000)
 }

@@ -29,20 +29,14 @@ export const COMMA: u32 = 0x2c
 export const MINUS: u32 = 0x2d
 export const CLOSING_BRACKET: u32 = 0x5d
 
-// @ts-ignore: decorator
-@inline
 export function stands(text: usize, p: usize): bool {
   return !v128.any_true(v128.and(v128.xor(v128.load(p), v128.load(text)), v128.load(text, MASK_AT)))
 }
 
-// @ts-ignore: decorator
-@inline
 export function lengthOf(text: usize): usize {
   return load<u32>(text, LENGTH_AT)
 }
 
-// @ts-ignore: decorator
-@inline
 export function slotOf(p: usize): usize {
   return (load<u32>(p) * HASH_FACTOR) >> HASH_SHIFT
 }

@@ -9,8 +9,6 @@ import { decimal, hex, misfit, setMisfit } from '../shared/numbers'
 import { CR, LF, SPACE, TAB } from './text'
 
 /** The position after spaces and tabs. */
-// @ts-ignore: decorator
-@inline
 export function skipSpaces(p: usize): usize {
   let c = <u32>load<u8>(p)
   while (c == SPACE || c == TAB) c = <u32>load<u8>(++p)
@@ -18,8 +16,6 @@ export function skipSpaces(p: usize): usize {
 }
 
 /** The position after at least one space or tab; 0 if there is none. */
-// @ts-ignore: decorator
-@inline
 export function gap(p: usize): usize {
   const c = <u32>load<u8>(p)
   if (c != SPACE && c != TAB) {
@@ -77,8 +73,6 @@ export function threadId(p: usize, to: usize): usize {
 }
 
 /** The position of the line feed after spaces and a carriage return; 0 if there is anything else before it. */
-// @ts-ignore: decorator
-@inline
 export function lineEnd(p: usize): usize {
   if (<u32>load<u8>(p) == LF) return p
   p = skipSpaces(p)
@@ -92,8 +86,6 @@ export function lineEnd(p: usize): usize {
  * Sets the size of a calloc event to the product of what was read into `ELEMENTS` and `SIZE`. Returns the field that
  * has the size of an element where the product alone does not show it, or 0.
  */
-// @ts-ignore: decorator
-@inline
 export function multiply(wide: usize): u32 {
   const count = load<u64>(ELEMENTS + wide)
   const each = load<u64>(SIZE + wide)

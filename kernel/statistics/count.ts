@@ -165,15 +165,11 @@ function countRows(start: usize, end: usize, isTimed: bool, sites: u32, rows: u3
   otherRows = others
 }
 
-// @ts-ignore: decorator
-@inline
 function processOf(row: usize): u32 {
   return load<u32>(PROCESSES + (row << 2))
 }
 
 /** The fields that count: all, unless the times of the trace are not used. */
-// @ts-ignore: decorator
-@inline
 export function usedFields(isTimed: bool): u32 {
   return isTimed ? u32.MAX_VALUE : ~(<u32>Event.HAS_TIME)
 }

@@ -49,8 +49,6 @@ function makeInfos(most: u32): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 function infoAt(number: u32): usize {
   return table.at + <usize>number * INFO_BYTES
 }
@@ -138,8 +136,6 @@ function addAllocations(info: usize): void {
 }
 
 /** As in owners.ts. */
-// @ts-ignore: decorator
-@inline
 function savePeak(info: usize): void {
   if (load<u64>(info, STAMP) == maxima) return
   store<u64>(info, maxima, STAMP)

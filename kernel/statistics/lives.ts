@@ -52,15 +52,11 @@ export const RESIDENT: usize = memory.data(40)
 /** Blocks freed on another CPU. */
 export const CROSS_CPU: usize = memory.data(8)
 
-// @ts-ignore: decorator
-@inline
 function familyOf(row: usize, mask: u32): u32 {
   return (mask & HAS_API) != 0 ? <u32>load<u8>(FAMILIES + <usize>load<u8>(API + row)) : 0
 }
 
 /** Counts the data in an event that ends or resizes a block. */
-// @ts-ignore: decorator
-@inline
 export function partsWith(block: usize, row: usize, mask: u32): void {
   const owner = load<u32>(block, B_FLAGS) & FAMILY
   const family = familyOf(row, mask)
@@ -111,8 +107,6 @@ export function isAllocated(block: usize): bool {
  * @param isTimed the times of the trace are used
  * @param isOld the block was there before
  */
-// @ts-ignore: decorator
-@inline
 export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed: bool, isOld: bool): void {
   const top = load<u64>(ALLOCATED, 8)
   let flags = familyOf(row, mask) | ((<u32>min<u64>(CLOCK_TOP, top)) << CLOCK_SHIFT)
@@ -131,8 +125,6 @@ export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed:
 }
 
 /** The lifetime of a resized block begins at its first allocation. */
-// @ts-ignore: decorator
-@inline
 export function livesOn(block: usize, from: usize, row: usize, mask: u32): void {
   const family = familyOf(row, mask)
   const flags = load<u32>(from, B_FLAGS) & ~UNALLOCATED

@@ -17,21 +17,15 @@ export function makeRows(sites: u32, threads: u32): bool {
   return siteTable.reserve(<u64>sites * Layout.SITE_BYTES) && threadTable.reserve(<u64>threads * Layout.THREAD_BYTES)
 }
 
-// @ts-ignore: decorator
-@inline
 export function siteAt(row: u32): usize {
   return siteTable.at + <usize>row * Layout.SITE_BYTES
 }
 
-// @ts-ignore: decorator
-@inline
 export function threadAt(row: u32): usize {
   return threadTable.at + <usize>row * Layout.THREAD_BYTES
 }
 
 /** Saves the figures at the peak, if the row has not changed since. Call this before a change of the live figures. */
-// @ts-ignore: decorator
-@inline
 export function savePeak(owner: usize): void {
   if (load<u64>(owner, Layout.STAMP) == maxima) return
   store<u64>(owner, maxima, Layout.STAMP)
@@ -51,8 +45,6 @@ export function gains(owner: usize, size: u64): void {
 }
 
 /** Counts the end of a block of this size. */
-// @ts-ignore: decorator
-@inline
 export function loses(owner: usize, size: u64): void {
   savePeak(owner)
   store<u64>(owner, load<u64>(owner, Layout.LIVE) - 1, Layout.LIVE)
@@ -137,15 +129,11 @@ export function siteTook(site: usize, requested: u64, usable: u64): void {
 }
 
 /** Counts an event of a thread. */
-// @ts-ignore: decorator
-@inline
 export function threadActs(thread: usize): void {
   count(thread + Layout.T_EVENTS)
 }
 
 /** @param isForeign another thread allocated the block */
-// @ts-ignore: decorator
-@inline
 export function threadFrees(thread: usize, isForeign: bool): void {
   count(thread + Layout.T_FREES)
   if (isForeign) count(thread + Layout.T_FOREIGN)
@@ -155,8 +143,6 @@ export function threadFrees(thread: usize, isForeign: bool): void {
  * Counts the start of a block of this size at a site whose other figures are added up when the trace ends.
  * @param row of the site
  */
-// @ts-ignore: decorator
-@inline
 export function siteHolds(row: u32, size: u64): void {
   const site = siteAt(row)
   count(site + Layout.LIVE)
@@ -166,8 +152,6 @@ export function siteHolds(row: u32, size: u64): void {
 }
 
 /** Counts the end of a block of such a site. */
-// @ts-ignore: decorator
-@inline
 export function siteReturns(row: u32, size: u64): void {
   const site = siteAt(row)
   store<u64>(site, load<u64>(site, Layout.LIVE) - 1, Layout.LIVE)

@@ -13,15 +13,11 @@ export let maxima: u64 = 0
 let isAtMaximum: bool = false
 
 /** The current event reached a new maximum. */
-// @ts-ignore: decorator
-@inline
 export function reachMaximum(): void {
   isAtMaximum = true
 }
 
 /** Something is about to change without reaching a new maximum. Call this before any row changes. */
-// @ts-ignore: decorator
-@inline
 export function leaveMaximum(): void {
   if (!isAtMaximum) return
   maxima++

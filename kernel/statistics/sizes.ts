@@ -31,15 +31,11 @@ export function makeSizes(): bool {
   return sizeTable.reserve(<u64>rows * Layout.SIZE_BYTES) && rowsBySize.reserve(rows - sizeRows)
 }
 
-// @ts-ignore: decorator
-@inline
 function rowAt(row: u32): usize {
   return sizeTable.at + <usize>row * Layout.SIZE_BYTES
 }
 
 /** The row of a size, which is added if it is new and there is room. */
-// @ts-ignore: decorator
-@inline
 export function sizeAt(size: u64): usize {
   return size < <u64>FEW ? rowAt(<u32>size) : rowAt(largeRow(size))
 }
@@ -56,8 +52,6 @@ function largeRow(size: u64): u32 {
 }
 
 /** A block of this size began. */
-// @ts-ignore: decorator
-@inline
 export function sizeGains(size: u64): void {
   const row = sizeAt(size)
   if (row == rowAt(OTHERS)) countOther(size)
@@ -75,8 +69,6 @@ function countOther(size: u64): void {
 }
 
 /** Counts the end of a block of this row's size. */
-// @ts-ignore: decorator
-@inline
 export function sizeLoses(row: usize): void {
   savePeak(row)
   store<u32>(row, load<u32>(row, Layout.LIVE) - 1, Layout.LIVE)
@@ -95,8 +87,6 @@ export function sizeWasTemporary(row: usize, fate: u32): void {
 }
 
 /** As `savePeak` in owners.ts. */
-// @ts-ignore: decorator
-@inline
 function savePeak(row: usize): void {
   if (load<u64>(row, Layout.STAMP) == maxima) return
   store<u64>(row, maxima, Layout.STAMP)

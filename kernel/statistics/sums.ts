@@ -35,8 +35,6 @@ export function addTimes(sum: usize, value: u64, n: u64): void {
 }
 
 /** Sets this to the larger of both. @returns whether that was the other one */
-// @ts-ignore: decorator
-@inline
 export function raise(sum: usize, other: usize): bool {
   const low = load<u64>(other)
   const high = load<u64>(other, 8)
@@ -74,8 +72,6 @@ export function count(at: usize): void {
 }
 
 /** Adds an integer to a histogram. */
-// @ts-ignore: decorator
-@inline
 export function record(histogram: usize, value: u64): void {
   count(histogram + ((<usize>(64 - clz(value))) << 3))
   addTo(histogram + SUM, value)

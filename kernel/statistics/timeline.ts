@@ -46,8 +46,6 @@ export function beginPart(rows: usize): usize {
 }
 
 /** The level after an event. */
-// @ts-ignore: decorator
-@inline
 export function noteLevel(): void {
   const low = load<u64>(LIVE_BYTES)
   const high = load<u64>(LIVE_BYTES, 8)
@@ -94,8 +92,6 @@ export function endPart(from: usize, to: usize, isTimed: bool): void {
   }
 }
 
-// @ts-ignore: decorator
-@inline
 function partAt(part: u32): usize {
   return PARTS + <usize>part * Layout.PART_BYTES
 }

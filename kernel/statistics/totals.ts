@@ -59,8 +59,6 @@ export function allocates(size: u64, event: u64, mask: u32, time: u64): bool {
   return isHighest
 }
 
-// @ts-ignore: decorator
-@inline
 function mark(peak: usize, event: u64, mask: u32, time: u64): void {
   store<u64>(peak, event, at.AT_EVENT)
   store<u64>(peak, load<u64>(LIVE), at.AT_BLOCKS)
@@ -71,8 +69,6 @@ function mark(peak: usize, event: u64, mask: u32, time: u64): void {
 }
 
 /** A block of this size was freed. */
-// @ts-ignore: decorator
-@inline
 export function frees(size: u64): void {
   count(FREES)
   addTo(FREED, size)
@@ -103,8 +99,6 @@ export function endAllUnfreed(blocks: u64, bytes: usize): void {
   takeSum(LIVE_BYTES, bytes)
 }
 
-// @ts-ignore: decorator
-@inline
 function loses(size: u64): void {
   leaveMaximum()
   store<u64>(LIVE, load<u64>(LIVE) - 1)

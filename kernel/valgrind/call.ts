@@ -34,8 +34,6 @@ export let nameLength: u32 = 0
 /** One past the text of the call. */
 export let callEnd: usize = 0
 
-// @ts-ignore: decorator
-@inline
 function isNameByte(c: u8): bool {
   return (c | 0x20) - 0x61 <= 25 || c - 0x30 <= 9 || c == 0x5f
 }

@@ -8,8 +8,6 @@ export function countBits(start: usize, end: usize): i32 {
 }
 
 /** The `count` bits from number `at` on, at most 32. Before the start, where `at` is below 0, they are arbitrary. */
-// @ts-ignore: decorator
-@inline
 export function bitsAt(start: usize, at: i32, count: u32): u32 {
   return <u32>((load<u64>(start + <usize>(at >> 3)) >> (<u64>(at & 7))) & (((<u64>1) << (<u64>count)) - 1))
 }

@@ -9,26 +9,18 @@ const NEXT: usize = memory.data(2 * 256, 16)
 export let accuracy: u32 = 0
 
 /** An entry of a table: the symbol of a state, and how many bits to add to which number for the next state. */
-// @ts-ignore: decorator
-@inline
 export function entryOf(table: usize, state: u32): u32 {
   return load<u32>(table + ((<usize>state) << 2))
 }
 
-// @ts-ignore: decorator
-@inline
 export function symbolIn(entry: u32): u32 {
   return entry & 0xff
 }
 
-// @ts-ignore: decorator
-@inline
 export function bitsIn(entry: u32): u32 {
   return (entry >> 8) & 0xff
 }
 
-// @ts-ignore: decorator
-@inline
 export function baseIn(entry: u32): u32 {
   return entry >> 16
 }
@@ -92,8 +84,6 @@ export function readTable(p: usize, end: usize, most: u32, limit: u32, table: us
   return p + ((at + 7) >> 3)
 }
 
-// @ts-ignore: decorator
-@inline
 function setProbability(symbol: u32, probability: i16): void {
   store<i16>(PROBABILITIES + ((<usize>symbol) << 1), probability)
 }

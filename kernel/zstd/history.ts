@@ -47,15 +47,11 @@ export function advance(bytes: usize): void {
 }
 
 /** Copies bytes that do not overlap their copy, sixteen at a time: up to fifteen more are overwritten. */
-// @ts-ignore: decorator
-@inline
 export function copyFrom(from: usize, to: usize, bytes: u32): void {
   for (let end = to + bytes; to < end; to += 16, from += 16) v128.store(to, v128.load(from))
 }
 
 /** Copies bytes from `offset` before them, which may be bytes of the copy. */
-// @ts-ignore: decorator
-@inline
 export function copyMatch(offset: usize, to: usize, bytes: u32): void {
   if (offset >= 16) copyFrom(to - offset, to, bytes)
   else for (let end = to + bytes; to < end; to++) store<u8>(to, load<u8>(to - offset))

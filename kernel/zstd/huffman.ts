@@ -152,8 +152,6 @@ export function decodeStream(start: usize, end: usize, to: usize, length: u32): 
   return at == 0
 }
 
-// @ts-ignore: decorator
-@inline
 function codeAt(bits: u64): u32 {
   return load<u16>(CODES + ((<usize>bits) << 1))
 }

@@ -149,8 +149,6 @@ function putTogether(start: usize, end: usize, count: u32): u32 {
 }
 
 /** The offset that a value means: itself, or one of the last three. 0 is invalid. */
-// @ts-ignore: decorator
-@inline
 function distance(value: u32, isAfterMatch: bool): u32 {
   if (value > 3) {
     offset2 = offset1
