@@ -134,8 +134,6 @@ export function arenaRelease(heap: usize, place: u32): void {
   if (count == 0) store<u32>(room, load<u32>(room, OCCUPIED) - 1, OCCUPIED)
 }
 
-// @ts-ignore: decorator
-@inline
 function add(at: usize, bytes: u64): void {
   store<f64>(at, load<f64>(at) + 1)
   store<f64>(at, load<f64>(at, 8) + <f64>bytes, 8)

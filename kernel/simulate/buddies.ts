@@ -56,15 +56,11 @@ export function resetBuddy(heap: usize): void {
   makeBuddy(heap)
 }
 
-// @ts-ignore: decorator
-@inline
 function unitOf(i: u32): u64 {
   return i == 0 ? unit : 3 * unit
 }
 
 /** The address at which blocks of an area begin. The second area has only sizes that are three times a power of two. */
-// @ts-ignore: decorator
-@inline
 function baseOf(i: u32): u64 {
   return (
     (i == 0 ? Settings.BASE : 2 * Settings.BASE) +
@@ -80,16 +76,12 @@ function leftOf(size: u64): u64 {
   return popcnt(size) == 1 ? 3 * (size >> 2) : (<u64>1) << (63 - clz(size))
 }
 
-// @ts-ignore: decorator
-@inline
 function isDivisible(size: u64, i: u32): bool {
   if (Settings.policy != Settings.WEIGHTED_BUDDY) return size > unitOf(i)
   return size > 2 * unit
 }
 
 /** Whether a block can be divided until one part has the wanted size. */
-// @ts-ignore: decorator
-@inline
 function canHold(size: u64, wanted: u64, i: u32): bool {
   return size == wanted || (size > wanted && isDivisible(size, i))
 }
@@ -103,8 +95,6 @@ function classOf(bytes: u64, isAligned: bool): u64 {
   return power >> 2 >= unit && less >= bytes ? less : power
 }
 
-// @ts-ignore: decorator
-@inline
 function areaOf(size: u64): u32 {
   return Settings.policy == Settings.DOUBLE_BUDDY && popcnt(size) != 1 ? 1 : 0
 }

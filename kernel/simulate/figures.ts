@@ -41,8 +41,6 @@ export function clearFigures(): void {
   memory.fill(SIZES, 0, 8 * SIZE_FIGURES * (SIZE_ROWS + CLASS_ROWS))
 }
 
-// @ts-ignore: decorator
-@inline
 export function gain(bytes: u64, granted: u64): void {
   liveBlocks++
   liveBytes += <f64>bytes
@@ -58,8 +56,6 @@ export function lose(bytes: u64, granted: u64): void {
 }
 
 /** Counts an allocation by its size class, or by its size if it has none (`CLASS_ROWS` or more). */
-// @ts-ignore: decorator
-@inline
 export function countSize(bytes: u64, granted: u64, kind: u32 = CLASS_ROWS): void {
   const row = kind < CLASS_ROWS ? <u64>(SIZE_ROWS + kind) : bytes < 2 ? 0 : 64 - clz(bytes - 1)
   const at = SIZES + 8 * SIZE_FIGURES * <usize>row

@@ -69,16 +69,12 @@ function list(heap: usize, node: u32, sequenced: u64): void {
   store<u32>(heap, insert(load<u32>(heap, TREE), node, key, key2), TREE)
 }
 
-// @ts-ignore: decorator
-@inline
 function newKey(): u64 {
   sequence++
   return Settings.order == Settings.FIFO ? sequence : ~sequence
 }
 
 /** Whether the free segments are in the order of their addresses. */
-// @ts-ignore: decorator
-@inline
 function isByAddress(): bool {
   return (
     Settings.policy != Settings.BEST_FIT &&

@@ -51,8 +51,6 @@ export function heapOf(space: u32): usize {
 }
 
 /** The heap of an address space that has one. */
-// @ts-ignore: decorator
-@inline
 export function heapAt(space: u32): usize {
   return <usize>load<u32>(HEAPS + ((<usize>space) << 2))
 }

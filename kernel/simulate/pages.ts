@@ -51,8 +51,6 @@ export function keepPages(heap: u32, from: u64, bytes: u64): void {
   keptLast = (from + bytes - 1) >> shift
 }
 
-// @ts-ignore: decorator
-@inline
 function dropKept(): void {
   keptFirst = 1
   keptLast = 0
@@ -69,8 +67,6 @@ export function removePages(heap: u32, from: u64, bytes: u64): void {
   pages -= <f64>(end - first - 1)
 }
 
-// @ts-ignore: decorator
-@inline
 function keyOf(heap: u32, number: u64): u64 {
   return ((<u64>heap) << 48) ^ number
 }

@@ -114,8 +114,6 @@ export function begin(
 }
 
 /** The pages of a block: from its start to the end of what was requested. */
-// @ts-ignore: decorator
-@inline
 function touched(block: usize): u64 {
   const from = load<u64>(block, B_START)
   return max<u64>(load<u64>(block, B_ADDRESS) + load<u64>(block, B_SIZE) - from, 1)
@@ -135,8 +133,6 @@ function enter(row: usize, block: usize, heap: u32, address: u64, size: u64): vo
 }
 
 /** The address of a block. A free in a kernel may confuse pages and objects, which are in different places. */
-// @ts-ignore: decorator
-@inline
 function shown(block: usize): u64 {
   return load<u64>(block, B_ADDRESS) | ((<u64>(load<u32>(block, B_HEAP) >> 15)) << 47)
 }

@@ -27,8 +27,6 @@ import { isWhole, wholeAllocate, wholeRelease } from './whole'
 const MOST_ALIGNMENT: u64 = 1 << 32
 
 /** The bytes that a block of a size takes. */
-// @ts-ignore: decorator
-@inline
 function grossOf(size: u64): u64 {
   return max(smallest, roundUp(size + header, granule))
 }
@@ -74,8 +72,6 @@ function bump(heap: usize, gross: u64, alignment: u64): u32 {
   return 0
 }
 
-// @ts-ignore: decorator
-@inline
 export function isInArena(node: u32): bool {
   return arenas != 0 && (node & IN_ARENA) != 0
 }

@@ -36,35 +36,25 @@ export function makeSets(wanted: u32): bool {
   return pages.extend(wantedEnd << PAGE_LOG) && filled.extend(wantedEnd << 3)
 }
 
-// @ts-ignore: decorator
-@inline
 function pageAt(page: u32): usize {
   return pages.at + ((<usize>page) << PAGE_LOG)
 }
 
 /** The bits of a page. */
-// @ts-ignore: decorator
-@inline
 function bitsAt(page: u32): usize {
   return filled.at + ((<usize>page) << 3)
 }
 
 /** The place of a child page in a page. */
-// @ts-ignore: decorator
-@inline
 function below(page: u32, i: u64): usize {
   return pageAt(page) + ((<usize>i) << 2)
 }
 
-// @ts-ignore: decorator
-@inline
 function wordOf(page: u32, number: u64): usize {
   return pageAt(page) + ((<usize>((number >> 6) & 63)) << 3)
 }
 
 /** The index of the child that contains a number, in a page of a level. */
-// @ts-ignore: decorator
-@inline
 function indexOf(number: u64, level: u32): u64 {
   return (number >> (BITS + FANOUT * <u64>(level - 1))) & 63
 }

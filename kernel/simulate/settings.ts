@@ -83,8 +83,6 @@ export let searches: f64 = 0
 export let examined: f64 = 0
 export let longest: f64 = 0
 
-// @ts-ignore: decorator
-@inline
 export function noteSearch(length: u32): void {
   searches++
   examined += <f64>length
@@ -95,8 +93,6 @@ export function clearSearches(): void {
   searches = examined = longest = 0
 }
 
-// @ts-ignore: decorator
-@inline
 export function roundUp(value: u64, to: u64): u64 {
   return (value + to - 1) & ~(to - 1)
 }

@@ -60,14 +60,10 @@ function classOf(bytes: u64): u32 {
 }
 
 /** The number of 64-bit words of the map of a span's places. */
-// @ts-ignore: decorator
-@inline
 function wordsOf(kind: u32): u32 {
   return (load<u32>(PLACES + ((<usize>kind) << 2)) + 63) >> 6
 }
 
-// @ts-ignore: decorator
-@inline
 function roomOf(kind: u32): u32 {
   return 35 - <u32>clz(wordsOf(kind) * 2 - 1)
 }

@@ -42,39 +42,27 @@ export function pageAt(page: u32): usize {
   return pages.at + ((<usize>page) << PAGE_LOG)
 }
 
-// @ts-ignore: decorator
-@inline
 export function keyOf(at: usize, i: u32): u64 {
   return load<u64>(at + ((<usize>i) << 3), KEYS)
 }
 
-// @ts-ignore: decorator
-@inline
 export function mostOf(at: usize, i: u32): u64 {
   return load<u64>(at + ((<usize>i) << 3), MAXES)
 }
 
-// @ts-ignore: decorator
-@inline
 export function belowOf(at: usize, i: u32): u32 {
   return load<u32>(at + ((<usize>i) << 2), BELOWS)
 }
 
-// @ts-ignore: decorator
-@inline
 export function setKeys(at: usize, i: u32, key: u64, key2: u64): void {
   store<u64>(at + ((<usize>i) << 3), key, KEYS)
   store<u64>(at + ((<usize>i) << 3), key2, KEYS2)
 }
 
-// @ts-ignore: decorator
-@inline
 export function setMost(at: usize, i: u32, most: u64): void {
   store<u64>(at + ((<usize>i) << 3), most, MAXES)
 }
 
-// @ts-ignore: decorator
-@inline
 export function addCount(at: usize, i: u32, more: i32): void {
   const here = at + ((<usize>i) << 2)
   store<u32>(here, load<u32>(here, COUNTS) + more, COUNTS)

@@ -53,8 +53,6 @@ function maxOf(at: usize): u64 {
 }
 
 /** The number of nodes below the first entries. */
-// @ts-ignore: decorator
-@inline
 function countBefore(at: usize, i: u32): u32 {
   let count: u32 = 0
   const last = at + ((<usize>i) << 2)
@@ -69,8 +67,6 @@ function copyEntry(to: usize, i: u32, from: usize, j: u32): void {
   store<u32>(to + ((<usize>i) << 2), load<u32>(from + ((<usize>j) << 2), COUNTS), COUNTS)
 }
 
-// @ts-ignore: decorator
-@inline
 function fill(at: usize, i: u32, key: u64, key2: u64, most: u64, count: u32, below: u32): void {
   setKeys(at, i, key, key2)
   setMost(at, i, most)

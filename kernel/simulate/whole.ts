@@ -16,8 +16,6 @@ let hasCaches: bool = true
 let caller: i32 = 0
 
 /** Whether the policy is a whole allocator. */
-// @ts-ignore: decorator
-@inline
 export function isWhole(): bool {
   return policy == PTMALLOC || policy == JEMALLOC
 }
