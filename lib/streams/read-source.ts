@@ -155,9 +155,10 @@ function readerOf(stream: ReadableStream<unknown>): AsyncIterator<unknown> {
   const reader = stream.getReader()
   return {
     async next() {
-      const result = await reader.read()
-      if (result.done) reader.releaseLock()
-      return result as IteratorResult<unknown>
+      const { done, value } = await reader.read()
+      if (done) reader.releaseLock()
+      // Chunks of a FileHandle are such.
+      return { done, value: value instanceof ArrayBuffer ? new Uint8Array(value) : value } as IteratorResult<unknown>
     },
     async return() {
       await reader.cancel()

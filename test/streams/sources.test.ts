@@ -22,12 +22,18 @@ test.each<[string, () => TraceSource]>([
   ['a Blob', () => new Blob([bytes])],
   ['a compressed Blob', () => new Blob([zipped])],
   ['a stream of the web', () => new Blob([bytes]).stream() as AsyncIterable<Uint8Array>],
+  ['a stream of the web of ArrayBuffers', () => new ReadableStream({ start: give }) as unknown as TraceSource],
   ['a stream of Node', () => Readable.from([bytes.subarray(0, 10), bytes.subarray(10)])],
 ])('events are read from %s', async (_, source) => {
   const expected = await kindsOf(file)
   expect(expected.length).toBeGreaterThan(5)
   expect(await kindsOf(source())).toEqual(expected)
 })
+
+function give(into: ReadableStreamDefaultController<ArrayBufferLike>): void {
+  for (const part of [bytes.slice(0, 10), bytes.slice(10)]) into.enqueue(part.buffer)
+  into.close()
+}
 
 test('anything else is named in the error', () => {
   expect(() => events(7 as unknown as TraceSource)).toThrow('bytes, a Blob, a stream or an iterable, not from 7')
