@@ -8,6 +8,8 @@
 #define _GNU_SOURCE
 #include "run.h"
 #include <dlfcn.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 static struct {
@@ -172,6 +174,8 @@ int main(int count, char **words) {
   struct rusage usage, usage_after;
   uint32_t threads, left;
   if (count < 2) fail("usage: driver FILE [OPTION=VALUE ...]");
+  /* If hf-replay is killed, nothing else ends this program. */
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   options.touch = TOUCH_ALL;
   for (int i = 2; i < count; i++) read_option(words[i]);
   alarm(limit);

@@ -1,12 +1,13 @@
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { poolSentence, type PoolGain } from '../../lib/exports/simulation/pools.js'
 import { checkReplayResult } from '../../lib/transforms/drive/read-result.js'
 import type { ReplayResult } from '../../lib/transforms/drive/comparison.js'
 import { reportData } from '../support/report-data.js'
 import { readOperations } from '../support/operations.js'
-import { scratch, shell } from '../support/commands.js'
+import { commandLine, scratch, shell } from '../support/commands.js'
 import { fragmented } from '../support/short-lived.js'
 import { BROKEN, canDrive, EMPTY, OVERLAPPING, talking, workFolder } from './drive/programs.js'
 
@@ -261,6 +262,26 @@ describe.skipIf(!canDrive)('hf-replay (needs Linux and cc)', () => {
     expect(Date.now() - started).toBeGreaterThan(1200)
     const without = await shell('hf-replay --pace --runs 1', '{"kind":"alloc","address":"0x10","size":1}\n')
     expect([without.code, without.stderr]).toEqual([2, expect.stringMatching(/--pace: the trace has no times/)])
+  })
+
+  test('its program ends where it is killed', { tags: ['slow'] }, async () => {
+    const folder = scratch()
+    writeFileSync(`${folder}/t.ndjson`, TRACE.replace('"time":449', '"time":60000000000'))
+    const command = commandLine('exec hf-replay --pace --runs 1 --allocator glibc t.ndjson')
+    const child = spawn(command, { shell: true, cwd: folder, env: { ...process.env, TMPDIR: folder }, stdio: 'ignore' })
+    const pid = String(child.pid)
+    const program = await vi.waitFor(
+      () => {
+        const [one = ''] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+        expect(readFileSync(`/proc/${one}/comm`, 'utf8')).toMatch(/^replay-driver/)
+        return one
+      },
+      { timeout: 20_000 },
+    )
+    child.kill('SIGKILL')
+    // A process that has ended, but has not been waited for, still has a folder, in which this file is empty.
+    const words = `/proc/${program}/cmdline`
+    await vi.waitFor(() => expect(existsSync(words) && readFileSync(words, 'utf8')).toBeOneOf([false, '']), 5000)
   })
 
   test('says what it skips, and replays what could be read', async () => {
