@@ -15,6 +15,7 @@ import { GroupColumns } from './groups.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
 import { parseJson } from './json.js'
 import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
+import { wrongType } from './error.js'
 import { showValue } from './message-text.js'
 import { StringTable } from './strings.js'
 import { BATCH_EVENTS } from './limits.js'
@@ -230,8 +231,12 @@ export class EventBatch implements Iterable<TraceEvent> {
     const kind = codeValue('kind', KINDS, event.kind)
     let mask = 0
     let fields = 0
+    let hasKind = false
     for (const name in event) {
-      if (name === 'kind') continue
+      if (name === 'kind') {
+        hasKind = true
+        continue
+      }
       const f = FIELD_OF.get(name)
       if (f === undefined) throw new RangeError(`unknown field ${showValue(name)}${didYouMean(name, FIELD_OF.keys())}`)
       const value = event[name as FieldName]
@@ -246,6 +251,8 @@ export class EventBatch implements Iterable<TraceEvent> {
       this.store(i, f, value)
       mask |= 1 << f
     }
+    // Accessors of a class are not enumerated: all fields would be lost.
+    if (!hasKind) throw wrongType(`not an event: the properties of ${showValue(event)} are not enumerable`)
     // An event that does not fit may have left something here before this one.
     if (this.groups !== undefined) this.groups.mask[i] = fields
     this.kind[i] = kind

@@ -35,6 +35,17 @@ describe('EventBatch', () => {
     expect(push({ kind: 'alloc', cpu: 0.5 })).toThrow(RangeError)
     expect(push({ kind: 'nonsense' as 'alloc' })).toThrow(RangeError)
     expect(push({ kind: 'alloc', api: 'nonsense' as 'malloc' })).toThrow(RangeError)
+    class Accessors {
+      get kind() {
+        return 'alloc' as const
+      }
+      get size() {
+        return 8n
+      }
+    }
+    expect(push(new Accessors())).toThrow(
+      'not an event: the properties of an object of type Accessors are not enumerable',
+    )
     const full = new EventBatch(1, 0, HEADER)
     full.push({ kind: 'alloc' })
     expect(() => full.push({ kind: 'alloc' })).toThrow(RangeError)
