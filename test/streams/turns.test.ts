@@ -24,7 +24,9 @@ test.each<[string, () => Promise<unknown>]>([
   await expect(run()).rejects.toMatchObject({ name: 'AbortError' })
 })
 
-const LONG = encodeEvents(format.encoder(), Array(1_500_000).fill({ kind: 'alloc', size: 8n }), { format: 'made' })
+const ONE = { kind: 'alloc', size: 8n } as const
+const MANY = Array.from({ length: 1_500_000 }, () => ONE)
+const LONG = encodeEvents(format.encoder(), MANY, { format: 'made' })
 
 test.each<[string, (signal: AbortSignal) => AsyncIterable<unknown>]>([
   [
