@@ -67,12 +67,13 @@ const MADE = {
     '{"kind":"alloc","address":"0x1000","size":8}',
     '{"kind":"end","events":1}\n',
   ].join('\n'),
-  /** A resident set and a block, without times. */
+  /** A resident set and a block, without times, and the command of a process. */
   UNTIMED: [
     '{"kind":"header","format":"recorder"}',
     '{"kind":"alloc","address":"0x1000","size":8}',
     '{"kind":"other","code":82,"present":4096}',
-    '{"kind":"end","events":2}\n',
+    '{"kind":"comment","process":2,"text":"process 2 is pid 4711, started by 1: gcc -c a.c"}',
+    '{"kind":"end","events":3}\n',
   ].join('\n'),
   /** The recorder lost events. */
   LOST: ['{"kind":"header","format":"recorder"}', '{"kind":"lost","count":3}', '{"kind":"end","events":1}\n'].join(

@@ -145,6 +145,30 @@ describe('hf-stats', () => {
     expect(other).not.toContain('GC#1')
   })
 
+  test('shows what processes run', { tags: ['slow'] }, async () => {
+    const lines = [
+      '{"kind":"header","format":"recorder","timeUnit":"ns"}',
+      '{"kind":"alloc","address":"0x10","size":500}',
+      '{"kind":"comment","process":2,"text":"process 2 is pid 4711, started by 1: /usr/bin/gcc -c\\n a.c"}',
+      '{"kind":"alloc","process":2,"address":"0x10","size":400}',
+      '{"kind":"comment","process":3,"text":"process 3 is pid 4711, in place of 2: sh"}',
+      '{"kind":"comment","process":3,"text":"lost events"}',
+      `{"kind":"comment","process":4,"text":"process 4 is pid 9, forked by an unknown one: ${'x'.repeat(5000)} y"}`,
+      '{"kind":"alloc","process":5,"address":"0x10","size":400}',
+      '{"kind":"end","events":7}',
+    ]
+    const input = `${lines.join('\n')}\n`
+    const text = (await shell('hf-stats --section processes --width 200', input)).stdout.toString()
+    expect(text).toMatch(/^ +process {2}events +share {2}command$/m)
+    expect(text).toMatch(/^ +2 +2 +28\.6 % {2}gcc -c a\.c$/m)
+    expect(text).toMatch(/^ +5 +1 +14\.3 %$/m)
+    const json = JSON.parse((await shell('hf-stats --json', input)).stdout.toString()) as {
+      processes: { value: number; command?: string }[]
+    }
+    const commands = Object.fromEntries(json.processes.map(({ value, command }) => [value, command]))
+    expect(commands).toEqual({ 2: 'gcc -c a.c', 3: 'sh', 4: 'x'.repeat(120), 5: undefined })
+  })
+
   test('says how many of the allocated blocks were there before', async () => {
     const { stdout } = await shell('hf-stats --section summary test/golden/recorder/attached.hfrec')
     const text = stdout.toString()

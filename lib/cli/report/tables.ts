@@ -3,7 +3,7 @@ import { descending } from '../../transforms/statistics/site-table.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
-import { grouped, share, tableLines } from './columns.js'
+import { grouped, share, tableLines, visible } from './columns.js'
 import { hasSites } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
 import { labelledSites, threadColumns, type SiteNames } from './names.js'
@@ -184,16 +184,20 @@ export function threadTable(
 export function valueTable(
   title: string,
   name: string,
-  all: Statistics['cpus'],
+  all: Statistics['processes'],
   top: number,
   columns: number,
   events = sumOf(all),
 ): string[] {
   const others = events - sumOf(all)
   if (all.length + (others > 0 ? 1 : 0) < 2 || top === 0) return []
-  const rows = all.slice(0, top).map((one) => [String(one.value), grouped(one.events), share(one.events, events)])
-  if (others > 0) rows.push(['(other events)', grouped(others), share(others, events)])
-  return tableLines({ title, heads: [name, 'events', 'share'], rows }, columns)
+  const hasCommands = all.some(({ command }) => command !== undefined)
+  const last = (command = '') => (hasCommands ? [visible(command)] : [])
+  const rows = all
+    .slice(0, top)
+    .map(({ value, events: some, command }) => [String(value), grouped(some), share(some, events), ...last(command)])
+  if (others > 0) rows.push(['(other events)', grouped(others), share(others, events), ...last()])
+  return tableLines({ title, heads: [name, 'events', 'share', ...(hasCommands ? [' command'] : [])], rows }, columns)
 }
 
 function sumOf(all: Statistics['cpus']): number {

@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { ATTACHED, recordingNote } from '../../event/recording-note.js'
-import { THREAD_NAME } from '../../event/thread-names.js'
+import { processText, THREAD_NAME } from '../../event/recorded-names.js'
 import { limit } from '../../event/error.js'
 import { FieldBit, fieldSet, Kind } from '../../event/fields.js'
 import { decodeText, type StringTable } from '../../event/strings.js'
@@ -174,7 +174,7 @@ export abstract class Definitions extends RecordReader {
     this.process = ++this.processes
     const from0 = parent === 0 ? 'an unknown one' : String(parent)
     const command = decodeText(input.bytes.subarray(from, end))
-    return this.comment(batch, i, `process ${this.process} is pid ${pid}, ${origin} ${from0}: ${command}`, end)
+    return this.comment(batch, i, processText(this.process, pid, `${origin} ${from0}`, command), end)
   }
 
   private readName(batch: EventBatch, i: number): number {

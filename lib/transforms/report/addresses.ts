@@ -91,7 +91,8 @@ function mapOf(
     }
     const process = space === KERNEL_PAGES ? undefined : threads.process(space)
     const from = `0x${(BigInt(number) << BigInt(shift)).toString(16)}`
-    const owner = space === KERNEL_PAGES ? 'pages of the kernel' : process === undefined ? '' : `process ${process}`
+    const owner =
+      space === KERNEL_PAGES ? 'pages of the kernel' : process === undefined ? '' : processName(threads, process)
     ranges.push({
       name: '',
       owner,
@@ -110,6 +111,11 @@ function mapOf(
     cells: regions.map(({ bytes }) => Array.from(bytes.map((live) => thousandths(live / rowBytes)))),
     small,
   }
+}
+
+function processName(threads: ThreadTable, process: bigint): string {
+  const command = threads.command(process)
+  return command === undefined ? `process ${process}` : `process ${process}, ${command}`
 }
 
 /** A row with any live bytes shows at least one thousandth. */

@@ -245,6 +245,15 @@ export interface ValueCount {
   events: number
 }
 
+/** The number of events of a process. */
+export interface ProcessCount extends ValueCount {
+  /**
+   * The beginning of the command that it runs, without the folder of the program: at most 120 characters. Present in
+   * recordings of several processes by heapflow's own recorder.
+   */
+  command?: string
+}
+
 /** Blocks that one family of functions allocated and another one freed. */
 export interface Mismatch {
   allocatedBy: ApiFamily
@@ -378,7 +387,7 @@ export interface Statistics {
   /** The sites, those with the most allocated bytes first. */
   sites: SiteStatistics[]
   threads: ThreadStatistics[]
-  processes: ValueCount[]
+  processes: ProcessCount[]
   cpus: ValueCount[]
   overhead?: Overhead
   /** Present if events have a CPU: blocks freed on another CPU than the one that allocated them. */

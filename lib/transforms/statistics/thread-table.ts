@@ -1,15 +1,18 @@
 import { Callers } from '../../blocks/callers.js'
-import { FIRST, NONE } from '../../blocks/bounded-keys.js'
+import { FIRST, MAX_KEYS, NONE } from '../../blocks/bounded-keys.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
 import { wellFormed } from '../../event/message-text.js'
-import { hasThreadNames, threadNameAt } from '../../event/thread-names.js'
+import { commandAt, hasRecordedNames, threadNameAt } from '../../event/recorded-names.js'
 import { T_EVENTS, T_FOREIGN, T_FREES, THREAD_BYTES } from '../../kernel/layouts/owners.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { Thread, ThreadStatistics } from './result.js'
 
-/** The maximum number of characters of a thread's name; Linux has 15. */
+/** The maximum number of characters of a thread's name, of which Linux has 15, and of a command. */
 const LONGEST_NAME = 64
+const LONGEST_COMMAND = 120
+/** The maximum number of characters of a path: PATH_MAX of Linux. */
+const LONGEST_PATH = 4096
 
 /**
  * The rows of threads, and those of events without a thread if any of them is about a block. Other events often have
@@ -27,6 +30,8 @@ export class ThreadTable {
   private readonly callers = new Callers()
   /** What threads are called, by their rows. */
   private readonly names = new Map<number, string>()
+  /** What processes run, by their numbers. */
+  private readonly commands = new Map<bigint, string>()
 
   constructor(private readonly kernel: StatisticsKernel) {}
 
@@ -43,7 +48,7 @@ export class ThreadTable {
   /** As `Callers.assign`. */
   assign(batch: EventBatch, from: number, to: number): Int32Array {
     const rows = this.callers.assign(batch, from, to, this.kernel.run)
-    if (hasThreadNames(batch.header)) this.takeNames(batch, from, to, rows)
+    if (hasRecordedNames(batch.header)) this.takeNames(batch, from, to, rows)
     return rows
   }
 
@@ -52,6 +57,9 @@ export class ThreadTable {
       const name = threadNameAt(batch, i)
       const row = rows[i - from]
       if (name !== undefined && row >= FIRST) this.names.set(row, wellFormed(name.slice(0, LONGEST_NAME)))
+      const command = commandAt(batch, i)
+      if (command !== undefined && this.commands.size < MAX_KEYS)
+        this.commands.set(batch.process.values[i], shortCommand(command))
       i = batch.kind.indexOf(Kind.comment, i + 1)
     }
   }
@@ -89,4 +97,16 @@ export class ThreadTable {
   process(row: number): bigint | undefined {
     return this.callers.process(row)
   }
+
+  /** The beginning of the command that a process runs; undefined if the trace does not say. */
+  command(process: bigint): string | undefined {
+    return this.commands.get(process)
+  }
+}
+
+/** The beginning of a command, without the folder of its program, in one line. */
+function shortCommand(command: string): string {
+  const [program = ''] = command.slice(0, LONGEST_PATH).split(' ', 1)
+  const short = command.slice(program.lastIndexOf('/') + 1, program.length + LONGEST_COMMAND)
+  return wellFormed(short.replace(/\s+/g, ' ').slice(0, LONGEST_COMMAND))
 }
