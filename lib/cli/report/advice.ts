@@ -12,7 +12,9 @@ const NO_NAMES =
 const NO_THREADS =
   'No event has a thread: hf-record -- COMMAND records them on Linux (x86-64, arm64), hf-record --with ltrace ' +
   'elsewhere.'
-const PROCESSES = 'The figures are those of several processes together: hf-filter --process N shows one.'
+const PROCESSES =
+  'The figures are those of several processes together: --section processes lists them, and hf-filter --process N ' +
+  'shows one.'
 const ENDLESS_PROCESSES =
   'Several processes, without their ends: what one leaves at its end is live to the end of the trace, so the peak ' +
   'has it, too; hf-filter --process N shows one.'
