@@ -17,7 +17,7 @@ export function sourceStream(
     objectMode: true,
     highWaterMark: QUEUED,
     read() {
-      const next = turn().then(() => results.next())
+      const next = turn()?.then(() => results.next()) ?? results.next()
       next.then(
         ({ done, value }) => this.push(done === true ? null : value),
         (error: Error) => {

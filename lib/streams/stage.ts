@@ -15,6 +15,7 @@ import { acceptFailures, failing, isFailure, type Failure } from './failure.js'
 import { givesEvents } from './gives-events.js'
 import { isBytes, isEvent, wrongChunk, type Intake } from './intake.js'
 import { clearImmediate, setImmediate } from './timers.js'
+import { turns } from './turns.js'
 import type { ByteStream, EventStream } from './types.js'
 
 /** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */
@@ -304,9 +305,15 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     while (warned < warnings.length) stream.emit('warning', warnings[warned++])
   }
 
+  const turn = turns()
   const read = stream._read
   stream._read = (size) => {
     if (resume === undefined) return read.call(stream, size)
+    const turning = turn()
+    if (turning !== undefined) {
+      void turning.then(() => stream.destroyed || stream._read(size))
+      return
+    }
     const go = resume
     resume = undefined
     pushed = false

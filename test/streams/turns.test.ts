@@ -3,7 +3,16 @@ import { join } from 'node:path'
 import { addAbortSignal, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
-import { decodeAny, events, generate, merge, openTrace, stats, type TraceSource } from '../../lib/entry/index.js'
+import {
+  compact,
+  decodeAny,
+  events,
+  generate,
+  merge,
+  openTrace,
+  stats,
+  type TraceSource,
+} from '../../lib/entry/index.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 import { format } from '../../lib/entry/compact.js'
@@ -37,6 +46,7 @@ test.each<[string, (signal: AbortSignal) => AsyncIterable<unknown>]>([
       return openTrace(path, { signal })
     },
   ],
+  ['compact.decode()', (signal) => addAbortSignal(signal, Readable.from([LONG]).pipe(compact.decode()))],
   ['decodeAny()', (signal) => addAbortSignal(signal, Readable.from([LONG]).pipe(decodeAny()))],
 ])('timers run between the many batches of one compact chunk in %s', async (_, open) => {
   const aborter = new AbortController()
