@@ -123,6 +123,7 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
     let size = first
     if (call == CALLOC || call == REALLOCARRAY) {
       api = Event.API_CALLOC
+      isPlain = length == 6
       const elements = call == CALLOC ? first : second
       const each = call == CALLOC ? second : load<u64>(values, 16)
       size = elements * each
@@ -146,7 +147,7 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
       isPlain = false
       set &= ~Event.HAS_SIZE
     } else if (call == MALLOC) {
-      isPlain = load<u8>(name) == 0x6d
+      isPlain = length == 6 && load<u8>(name) == 0x6d
     }
     if (call == REALLOC || call == REALLOCARRAY) {
       api = Event.API_REALLOC

@@ -45,6 +45,12 @@ export function number(p: usize, to: usize): usize {
   return <u32>load<u16>(p) == 0x7830 ? hex(p + 2, to) : decimal(p, to)
 }
 
+/** The length of `zone_` or `malloc_zone_` at `p`, or 0: functions of macOS whose first argument is a zone. */
+function zoneOf(p: usize): u32 {
+  if (load<u32>(p) == 0x656e_6f7a && load<u8>(p + 4) == 0x5f) return 5
+  return load<u64>(p) == 0x7a5f_636f_6c6c_616d && load<u32>(p + 8) == 0x5f65_6e6f ? 12 : 0
+}
+
 /** Reads a call `NAME(ARGUMENTS)`. @returns whether there is one */
 export function readCall(p: usize): bool {
   nameAt = p
@@ -70,7 +76,12 @@ export function readCall(p: usize): bool {
     else if (load<u8>(p) != CLOSE) return false
   }
   callEnd = p + 1
-  does = functionOf(nameAt, nameLength)
+  const zone = zoneOf(nameAt)
+  if (zone != 0 && argumentCount > 0) {
+    memory.copy(ARGUMENTS, ARGUMENTS + 8, 16)
+    argumentCount--
+  }
+  does = functionOf(nameAt + zone, nameLength - zone)
   // These do not state what was allocated.
   if (does == NAMED) does = OTHER
   const first = load<u64>(ARGUMENTS)

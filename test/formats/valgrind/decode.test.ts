@@ -79,6 +79,14 @@ describe('calls', () => {
       [{ kind: 'realloc', oldAddress: 32n, address: 64n, size: 5n, ...call('reallocf') }],
     ],
     [
+      'malloc_zone_malloc(0x1000, 9) = 0x20',
+      [{ api: 'malloc', address: 32n, size: 9n, ...call('malloc_zone_malloc') }],
+    ],
+    ['zone_calloc(0x1000, 2,3) = 0x20', [{ api: 'calloc', size: 6n, count: 2n, ...call('zone_calloc') }]],
+    ['zone_realloc(0x1000,0x20,9) = 0x40', [{ kind: 'realloc', oldAddress: 32n, size: 9n, ...call('zone_realloc') }]],
+    ['zone_memalign(0x1000, al 64, size 9) = 0x40', [{ alignment: 64n, size: 9n, ...call('zone_memalign') }]],
+    ['malloc_zone_free(0x1000, 0x40)', [{ kind: 'free', address: 64n, ...call('malloc_zone_free') }]],
+    [
       ' = 0x40 / free(0x40) /  = 0x40',
       [{ kind: 'alloc', address: 64n }, { kind: 'free' }, { kind: 'alloc', address: 64n }],
     ],
