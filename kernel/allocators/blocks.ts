@@ -57,21 +57,15 @@ function makeSlots(log: u32): bool {
  * The lower half of a page's number, combined with a hash of the upper half. So neighbouring pages get neighbouring
  * slots.
  */
-// @ts-ignore: decorator
-@inline
 function tagOf(page: u64): u32 {
   return (<u32>page) ^ hashOf(page >> 32)
 }
 
-// @ts-ignore: decorator
-@inline
 function home(tag: u32): u32 {
   // Eight consecutive pages stay together.
   return (hashOf(tag >> 3) + (tag & 7)) & last
 }
 
-// @ts-ignore: decorator
-@inline
 function slot(i: u32): usize {
   return slots + ((<usize>i) << 3)
 }
@@ -104,8 +98,6 @@ export function findBlock(address: u64): u32 {
   return load<u32>(placeIn(page, address))
 }
 
-// @ts-ignore: decorator
-@inline
 function placeIn(page: u32, address: u64): usize {
   return pages.at + page + NUMBERS + ((<usize>((address >> shift) & (PLACES - 1))) << 2)
 }

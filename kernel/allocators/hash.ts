@@ -9,8 +9,6 @@ export function seed(low: u32, high: u32): void {
   secret = newSecret()
 }
 
-// @ts-ignore: decorator
-@inline
 export function hashOf(key: u64): u32 {
   return <u32>(mix(key, secret) >> 32)
 }

@@ -39,26 +39,18 @@ export function clear(): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 export function startOf(id: u32): usize {
   return bytes.at + load<u32>(starts.at + ((<usize>id) << 2))
 }
 
-// @ts-ignore: decorator
-@inline
 export function lengthOf(id: u32): u32 {
   return load<u32>(starts.at + ((<usize>id) << 2), 4) - load<u32>(starts.at + ((<usize>id) << 2))
 }
 
-// @ts-ignore: decorator
-@inline
 export function listStart(id: u32): usize {
   return listed.at + ((<usize>load<u32>(lists.at + ((<usize>id) << 2))) << 2)
 }
 
-// @ts-ignore: decorator
-@inline
 export function listLength(id: u32): u32 {
   return load<u32>(lists.at + ((<usize>id) << 2), 4) - load<u32>(lists.at + ((<usize>id) << 2))
 }

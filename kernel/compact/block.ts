@@ -35,8 +35,6 @@ const PER_PIECE_LOG: u32 = 16
 const PER_PIECE: u32 = 65_536
 let pieces: u32 = 0
 
-// @ts-ignore: decorator
-@inline
 export function blockAt(n: u32): Block {
   const piece = load<u32>(PIECES + ((<usize>(n >> PER_PIECE_LOG)) << 2))
   return changetype<Block>(<usize>piece + <usize>(n & (PER_PIECE - 1)) * BYTES)

@@ -43,14 +43,10 @@ function sizeClass(size: u64): u32 {
   return 64 + (log << 3) + ((<u32>(size >> (log - 3))) & 7)
 }
 
-// @ts-ignore: decorator
-@inline
 function cacheAt(thread: u32, size: u64): Cache {
   return changetype<Cache>(CACHES + <usize>(mixed(thread, sizeClass(size)) >> 20) * BYTES)
 }
 
-// @ts-ignore: decorator
-@inline
 function freedAt(cache: Cache, i: u32): u64 {
   return load<u64>(changetype<usize>(cache) + ((<usize>i) << 3), FREED)
 }

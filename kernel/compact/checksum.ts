@@ -16,8 +16,6 @@ export function initChecksum(): void {
   }
 }
 
-// @ts-ignore: decorator
-@inline
 function table(n: u32, byte: u32): u32 {
   return load<u32>(TABLES + ((<usize>((n << 8) | byte)) << 2))
 }

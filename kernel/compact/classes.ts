@@ -80,14 +80,10 @@ function forgetClasses(): void {
   memory.fill(CLASSES, 0, <usize>MOST * BYTES)
 }
 
-// @ts-ignore: decorator
-@inline
 export function classAt(n: u32): Class {
   return changetype<Class>(CLASSES + <usize>n * BYTES)
 }
 
-// @ts-ignore: decorator
-@inline
 function at(c: Class, position: u32): u32 {
   return load<u32>(c.blocks + ((<usize>position) << 2))
 }
@@ -180,14 +176,10 @@ function resize(c: Class, room: u32): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 function propose(candidate: u32, block: u32): void {
   store<u32>(CANDIDATES + ((<usize>candidate) << 2), block)
 }
 
-// @ts-ignore: decorator
-@inline
 function proposal(candidate: u32): u32 {
   return load<u32>(CANDIDATES + ((<usize>candidate) << 2))
 }

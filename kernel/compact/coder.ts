@@ -119,8 +119,6 @@ export function endWriting(): u32 {
 }
 
 /** Whether the reader is so far beyond the payload that it must be damaged, so that it is useless to go on. */
-// @ts-ignore: decorator
-@inline
 export function isOver(): bool {
   return overrun > 16
 }
@@ -189,15 +187,11 @@ export function decide(y: u32, p: u32): u32 {
   return y
 }
 
-// @ts-ignore: decorator
-@inline
 function bounded(p: u32): u32 {
   return min<u32>(max<u32>(p, 6), 65_530)
 }
 
 /** The new value of a counter after another decision. */
-// @ts-ignore: decorator
-@inline
 function adapted(counter: u32, y: u32, most: u32): u32 {
   const n = counter & 1023
   const p = <i32>(counter >> 10)
@@ -240,8 +234,6 @@ export function freshen(counters: usize, n: u32): void {
 }
 
 /** A hash of two words. */
-// @ts-ignore: decorator
-@inline
 export function mixed(a: u32, b: u32): u32 {
   const x = (a ^ (b * 0x9e37_79b1)) * 0x85eb_ca6b
   return x ^ (x >> 15)

@@ -95,14 +95,10 @@ export function draft(): Descriptor {
 }
 
 /** Value i of a descriptor. */
-// @ts-ignore: decorator
-@inline
 export function valueAt(d: Descriptor, i: u32): u64 {
   return load<u64>(changetype<usize>(d) + ((<usize>i) << 3), VALUES)
 }
 
-// @ts-ignore: decorator
-@inline
 export function setValueAt(d: Descriptor, i: u32, value: u64): void {
   store<u64>(changetype<usize>(d) + ((<usize>i) << 3), value, VALUES)
 }

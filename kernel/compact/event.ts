@@ -61,8 +61,6 @@ let expected: u64 = 0
 /** The live block that the event concerns, for the encoder. */
 let subject: u32 = 0
 
-// @ts-ignore: decorator
-@inline
 function keyOf(x: u64): u64 {
   return x ^ (process * 0x9e37_79b9_7f4a_7c15)
 }

@@ -93,8 +93,6 @@ function addProcess(thread: u32): bool {
   return addWord(processes, thread)
 }
 
-// @ts-ignore: decorator
-@inline
 function mixOf(i: u32): u64 {
   return i < processes.count ? threadAt(wordAt(processes, i)).process * 0x9e37_79b9_7f4a_7c15 : 0
 }

@@ -53,8 +53,6 @@ export function addWord(words: Words, word: u32): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 export function wordAt(words: Words, i: u32): u32 {
   return load<u32>(words.at + ((<usize>i) << 2))
 }

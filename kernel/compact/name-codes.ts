@@ -54,8 +54,6 @@ function codeLast(value: u64, count: u32, context: u32): u32 {
   return pairBit(isSame, entryAt(FIRST, context, 0), entryAt(SECOND, last, 0), 20) != 0 ? last : 0
 }
 
-// @ts-ignore: decorator
-@inline
 function noteLast(context: u32, value: u32): void {
   store<u32>(LAST + ((<usize>(context >> 18)) << 2), value + 1)
 }

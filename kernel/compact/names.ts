@@ -89,21 +89,15 @@ export function beginBatch(strings: u32, listsOfBatch: u32): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 export function nameAt(n: u32): Entry {
   return changetype<Entry>(names.at + <usize>n * BYTES)
 }
 
-// @ts-ignore: decorator
-@inline
 export function listAt(n: u32): Entry {
   return changetype<Entry>(lists.at + <usize>n * BYTES)
 }
 
 /** Name i of a list. */
-// @ts-ignore: decorator
-@inline
 export function listedAt(list: Entry, i: u32): u32 {
   return load<u32>(listed.at + ((<usize>(list.start + i)) << 2))
 }
@@ -216,16 +210,12 @@ function enter(index: HashTable, key: u64, n: u32): void {
 }
 
 /** Represents a name in the checksum of events: its checksum and its length. */
-// @ts-ignore: decorator
-@inline
 export function wordOfName(n: u32): u64 {
   const name = nameAt(n)
   return ((<u64>name.length) << 32) | name.crc
 }
 
 /** Represents a list in it: the checksum of its names' words, and its length. */
-// @ts-ignore: decorator
-@inline
 export function wordOfList(n: u32): u64 {
   const list = listAt(n)
   return ((<u64>list.length) << 32) | list.crc

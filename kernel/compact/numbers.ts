@@ -21,22 +21,16 @@ export function resetNumbers(): void {
   freshen(SECOND, 65_536)
 }
 
-// @ts-ignore: decorator
-@inline
 function lengthOf(value: u64): u32 {
   return 64 - <u32>clz<u64>(value)
 }
 
 /** Maps a signed difference to an unsigned number, small if the difference is small. */
-// @ts-ignore: decorator
-@inline
 export function folded(difference: u64): u64 {
   return (difference << 1) ^ (<u64>((<i64>difference) >> 63))
 }
 
 /** The inverse of `folded`. */
-// @ts-ignore: decorator
-@inline
 export function unfolded(value: u64): u64 {
   return (value >> 1) ^ (0 - (value & 1))
 }
@@ -95,8 +89,6 @@ export function pairNumber(value: u64, first: u32, second: u32, sort: u32): u64 
   return top
 }
 
-// @ts-ignore: decorator
-@inline
 function place(counters: usize, context: u32, node: u32): usize {
   return counters + ((<usize>(mixed(context, node) >> (32 - HASH_SHIFT))) << 2)
 }

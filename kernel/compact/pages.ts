@@ -47,8 +47,6 @@ function find(key: u64): usize {
   return lastPlace
 }
 
-// @ts-ignore: decorator
-@inline
 function wordOf(key: u64): usize {
   return (<usize>((key >> 4) & (WORDS - 1))) << 2
 }

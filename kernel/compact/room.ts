@@ -5,8 +5,6 @@ import { giveRoom, takeZeros } from '../live/room'
 const LEAST_LOG: u32 = 6
 const MOST_LOG: u32 = 31
 
-// @ts-ignore: decorator
-@inline
 function logOf(bytes: u32): u32 {
   return bytes <= 1 << LEAST_LOG ? LEAST_LOG : 32 - clz<u32>(bytes - 1)
 }

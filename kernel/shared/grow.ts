@@ -15,14 +15,12 @@ export class GrowingTable {
   log: u32
 
   /** Makes room for this many bytes in total; the new ones are zero. @returns whether there is memory */
-  // @ts-ignore: decorator
   @inline
   reserve(bytes: u64): bool {
     return this.has(bytes) || this.grow(bytes, true)
   }
 
   /** The same, but the new bytes are undefined. */
-  // @ts-ignore: decorator
   @inline
   extend(bytes: u64): bool {
     return this.has(bytes) || this.grow(bytes, false)
@@ -42,7 +40,6 @@ export class GrowingTable {
   }
 
   /** Whether there is room for this many bytes, at least 2. */
-  // @ts-ignore: decorator
   @inline
   has(bytes: u64): bool {
     return bytes <= (<u64>1) << this.log

@@ -47,14 +47,12 @@ export class HashTable {
   secret: u64
 
   /** The offset of a key's own slot. */
-  // @ts-ignore: decorator
   @inline
   home(key: u64): usize {
     return (<usize>(mix(key, this.secret) >> this.shift)) & this.last
   }
 
   /** The slot of a key, or the empty slot where it would be. There must be slots. */
-  // @ts-ignore: decorator
   @inline
   slotOf(key: u64): usize {
     const slots = this.slots
@@ -97,7 +95,6 @@ export class HashTable {
   }
 
   /** Makes room for this many more keys. Slots may move. @returns whether there is memory */
-  // @ts-ignore: decorator
   @inline
   reserve(more: u32): bool {
     return this.used + more <= this.most || this.grow(more)
@@ -111,7 +108,6 @@ export class HashTable {
   }
 
   /** The slot of a new key, whose value the caller sets. There must be room for it. @param slot as `slotOf` gives it */
-  // @ts-ignore: decorator
   @inline
   put(slot: usize, key: u64): usize {
     store<u64>(slot, key)
@@ -138,7 +134,6 @@ export class HashTable {
    * There must be slots.
    * @returns 0 if memory is exhausted
    */
-  // @ts-ignore: decorator
   @inline
   add(key: u64): usize {
     const slot = this.slotOf(key)
@@ -151,7 +146,6 @@ export class HashTable {
   }
 
   /** Removes the key of a slot. Other slots may move. */
-  // @ts-ignore: decorator
   @inline
   remove(slot: usize): void {
     this.used--

@@ -17,24 +17,16 @@ export function clearBins(): void {
   memory.fill(BINS, 0, <usize>ARENAS * MOST_CLASSES * 8)
 }
 
-// @ts-ignore: decorator
-@inline
 function binOf(arena: u32, c: u32): usize {
   return BINS + ((<usize>((arena & (ARENAS - 1)) * MOST_CLASSES + c)) << 3)
 }
-// @ts-ignore: decorator
-@inline
 export function currentRun(arena: u32, c: u32): u32 {
   return load<u32>(binOf(arena, c))
 }
 
-// @ts-ignore: decorator
-@inline
 export function runOf(handle: u32): u32 {
   return handle >> REGION_LOG
 }
-// @ts-ignore: decorator
-@inline
 export function regionOf(handle: u32): u32 {
   return handle & REGION
 }

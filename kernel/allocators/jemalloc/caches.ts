@@ -84,8 +84,6 @@ export function threadAt(number: u32): usize {
   return thread
 }
 
-// @ts-ignore: decorator
-@inline
 export function arenaOfThread(thread: usize): u32 {
   return load<u32>(thread, ARENA) - 1
 }
@@ -93,22 +91,16 @@ export function setArena(thread: usize, arena: u32): void {
   store<u32>(thread, arena + 1, ARENA)
 }
 
-// @ts-ignore: decorator
-@inline
 function groupAt(thread: usize, c: u32): usize {
   return thread + ((<usize>(c >> 3)) << 2)
 }
 
 /** The place of a thread's cache for a class in a group that there is. */
-// @ts-ignore: decorator
-@inline
 function placeOf(thread: usize, c: u32): usize {
   return <usize>load<u32>(groupAt(thread, c)) + ((<usize>(c & 7)) << 2)
 }
 
 /** The cache that a thread has for a class, 0 if it has none. */
-// @ts-ignore: decorator
-@inline
 function knownCache(thread: usize, c: u32): usize {
   return load<u32>(groupAt(thread, c)) == 0 ? 0 : <usize>load<u32>(placeOf(thread, c))
 }
@@ -136,13 +128,9 @@ function newCache(thread: usize, c: u32): usize {
   return cache
 }
 
-// @ts-ignore: decorator
-@inline
 export function countOf(cache: usize): u32 {
   return load<u16>(cache, COUNT)
 }
-// @ts-ignore: decorator
-@inline
 export function blockIn(cache: usize, i: u32): u32 {
   return load<u32>(cache + ((<usize>i) << 2), BLOCKS)
 }
@@ -201,8 +189,6 @@ export function reverse(cache: usize): void {
 }
 
 /** Takes the newest block. @returns 0 if there is none */
-// @ts-ignore: decorator
-@inline
 export function pop(cache: usize): u32 {
   const count = countOf(cache)
   if (count == 0) {

@@ -12,15 +12,11 @@ import { chunkPages, hasHeaders, headPages, knowsPages, PAGE, PAGE_LOG } from '.
 import { firstFrom, isBefore } from './sets'
 
 /** Whether an extent consists of whole chunks. */
-// @ts-ignore: decorator
-@inline
 export function isHuge(n: u32): bool {
   return areFixed && !knowsPages && extent(n).arena == OVERSIZE_ARENA
 }
 
 /** Whether a free extent covers a whole chunk of an arena. */
-// @ts-ignore: decorator
-@inline
 export function isChunk(n: u32): bool {
   return areFixed && !knowsPages && extent(n).pages == chunkPages - headPages && extent(n).arena != OVERSIZE_ARENA
 }

@@ -74,16 +74,12 @@ export function clearExtents(): void {
 }
 
 /** The record of an extent. */
-// @ts-ignore: decorator
-@inline
 export function extent(n: u32): Extent {
   const piece = <usize>load<u32>(DIRECTORY + ((<usize>(n >> PIECE_LOG)) << 2))
   return changetype<Extent>(piece + ((<usize>(n & ((1 << PIECE_LOG) - 1))) << LOG))
 }
 
 /** Whether a number identifies an extent in use. */
-// @ts-ignore: decorator
-@inline
 export function exists(n: u32): bool {
   return n != 0 && n < count && extent(n).state != UNUSED
 }
@@ -154,8 +150,6 @@ export function makeRun(n: u32, c: u32, from: u32): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 function bitsLog(words: u32): u32 {
   return 4 + (32 - clz(words - 1))
 }
@@ -201,8 +195,6 @@ export function isFree(n: u32, region: u32): bool {
 }
 
 /** Marks a region as free that was not. */
-// @ts-ignore: decorator
-@inline
 export function freeRegion(n: u32, region: u32): void {
   const word = bitsOf(n) + ((<usize>(region >> 6)) << 3)
   store<u64>(word, load<u64>(word) | ((<u64>1) << (region & 63)))
@@ -239,8 +231,6 @@ export function useAll(n: u32): void {
 }
 
 /** The number of the page after an extent. */
-// @ts-ignore: decorator
-@inline
 export function endPage(n: u32): u64 {
   return (extent(n).base >> PAGE_LOG) + extent(n).pages
 }

@@ -26,13 +26,9 @@ export function clearFreePages(): void {
   heldPages = 0
 }
 
-// @ts-ignore: decorator
-@inline
 export function setOf(arena: u32, state: u8, length: u32): usize {
   return SETS + ((<usize>((arena * 2 + (state == RETAINED ? 1 : 0)) * LENGTHS + length)) << 2)
 }
-// @ts-ignore: decorator
-@inline
 export function nextOf(arena: u32): usize {
   return NEXT + ((<usize>arena) << 4)
 }
@@ -104,8 +100,6 @@ export function holdPages(pages: u64): void {
 }
 
 /** The spare extent of an arena. @returns the address of its number */
-// @ts-ignore: decorator
-@inline
 export function spareOf(arena: u32): usize {
   return nextOf(arena) + 12
 }

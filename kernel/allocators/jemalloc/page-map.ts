@@ -34,13 +34,9 @@ function makeTable(slots: u32): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 function slot(i: u32): usize {
   return table + ((<usize>i) << SLOT)
 }
-// @ts-ignore: decorator
-@inline
 function home(key: u64): u32 {
   return (<u32>((key * 0x9e37_79b9_7f4a_7c15) >> 32)) & last
 }

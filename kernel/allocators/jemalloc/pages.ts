@@ -231,8 +231,6 @@ export function noteNew(n: u32): void {
   store<u32>(chunk, extent(n).arena, 8)
 }
 
-// @ts-ignore: decorator
-@inline
 function chunkOf(address: u64): usize {
   return CHUNKS + ((<usize>((address >> CHUNK_LOG) & (CHUNK_SLOTS - 1))) << 4)
 }

@@ -47,8 +47,6 @@ export function takeBelow(length: u64, alignment: u64): u64 {
   return at
 }
 
-// @ts-ignore: decorator
-@inline
 function rowOf(base: u64): usize {
   return ROWS + ((<usize>((base & ~VIRTUAL) >> SHIFT)) << 5)
 }
@@ -69,8 +67,6 @@ export function addRegion(length: u64): u64 {
 }
 
 /** The true address of a virtual or true address; 0 if unknown. */
-// @ts-ignore: decorator
-@inline
 export function trueAddress(base: u64): u64 {
   if (base < VIRTUAL) return base
   const at = load<u64>(rowOf(base))

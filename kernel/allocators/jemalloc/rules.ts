@@ -50,15 +50,11 @@ export function setCaches(yes: bool): void {
   hasCaches = yes
 }
 
-// @ts-ignore: decorator
-@inline
 export function sizeClass(c: u32): SizeClass {
   return changetype<SizeClass>(CLASSES + <usize>c * offsetof<SizeClass>())
 }
 
 /** Whether a class's blocks are regions of runs. */
-// @ts-ignore: decorator
-@inline
 export function isSmall(c: u32): bool {
   return c < smallClasses
 }

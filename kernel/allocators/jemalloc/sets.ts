@@ -4,8 +4,6 @@
  */
 import { extent, LEFT, RIGHT } from './extents'
 
-// @ts-ignore: decorator
-@inline
 function priority(n: u32): u32 {
   const x = n * 0x9e37_79b1
   return (x ^ (x >> 15)) * 0x85eb_ca6b

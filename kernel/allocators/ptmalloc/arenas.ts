@@ -91,29 +91,21 @@ export function arenaCount(): u32 {
 }
 
 /** The number of an arena as stored in chunks. */
-// @ts-ignore: decorator
-@inline
 export function numberOf(arena: usize): u32 {
   return <u32>(arena - ARENAS) / SIZE
 }
 
 /** The arena of a number. */
-// @ts-ignore: decorator
-@inline
 export function arenaAt(number: u32): usize {
   return ARENAS + <usize>(number * SIZE)
 }
 
 /** The head of a bin. */
-// @ts-ignore: decorator
-@inline
 export function headOf(arena: usize, bin: u32): u32 {
   return load<u32>(arena, HEADS) + bin * RECORD
 }
 
 /** The chunk at the end of an arena's heap, 0 before it has one. */
-// @ts-ignore: decorator
-@inline
 export function topOf(arena: usize): u32 {
   return load<u32>(arena, LAST_CHUNK)
 }
@@ -125,8 +117,6 @@ export function setTop(arena: usize, chunk: u32): void {
 }
 
 /** The place of the first chunk of a fast bin. */
-// @ts-ignore: decorator
-@inline
 export function fastList(arena: usize, bin: u32): usize {
   return arena + FAST_LISTS + ((<usize>min(bin, FAST_BINS - 1)) << 2)
 }

@@ -22,8 +22,6 @@ function insert(chunk: u32, before: u32): void {
 }
 
 /** Marks a bin as one that may have chunks. */
-// @ts-ignore: decorator
-@inline
 function note(arena: usize, bin: u32): void {
   const at = arena + BIN_MAP + (((<usize>bin) >> 5) << 2)
   const bit = (<u32>1) << (bin & 31)

@@ -47,8 +47,6 @@ export function dropMap(): void {
 }
 
 /** Prepares for a call, which may add some chunks. */
-// @ts-ignore: decorator
-@inline
 export function mapBegins(): void {
   if (table != 0) keepMap()
 }
@@ -108,20 +106,14 @@ function makeMap(slots: u32): bool {
   return true
 }
 
-// @ts-ignore: decorator
-@inline
 function pageOf(chunk: u32): u64 {
   return placeOf(chunk) >> 12
 }
 
-// @ts-ignore: decorator
-@inline
 function slotOf(page: u64): u32 {
   return (isKeyed ? hashOf(page) : <u32>((page * 0x9e37_79b9_7f4a_7c15) >> 32)) & last
 }
 
-// @ts-ignore: decorator
-@inline
 function at(slot: u32): usize {
   return table + ((<usize>slot) << 2)
 }
@@ -149,15 +141,11 @@ function add(chunk: u32): void {
 }
 
 /** Adds a chunk. */
-// @ts-ignore: decorator
-@inline
 export function mapAdded(chunk: u32): void {
   if (table != 0) add(chunk)
 }
 
 /** Removes a chunk, which still exists. */
-// @ts-ignore: decorator
-@inline
 export function mapRemoved(chunk: u32): void {
   if (table != 0) remove(chunk)
 }

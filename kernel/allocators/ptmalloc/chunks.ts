@@ -101,72 +101,50 @@ export function takeHeads(count: u32): u32 {
   return first
 }
 
-// @ts-ignore: decorator
-@inline
 export function placeOf(chunk: u32): u64 {
   return load<u64>(records + chunk, AT)
 }
 
-// @ts-ignore: decorator
-@inline
 export function bytesOf(chunk: u32): u64 {
   return load<u64>(records + chunk, BYTES)
 }
 
-// @ts-ignore: decorator
-@inline
 export function setBytes(chunk: u32, bytes: u64): void {
   set64(records + chunk + BYTES, bytes)
 }
 
 /** One of the links of a chunk. */
-// @ts-ignore: decorator
-@inline
 export function link(chunk: u32, which: usize): u32 {
   return load<u32>(records + chunk + which)
 }
 
 /** The address of a link of a chunk. */
-// @ts-ignore: decorator
-@inline
 export function linkAt(chunk: u32, which: usize): usize {
   return records + chunk + which
 }
 
-// @ts-ignore: decorator
-@inline
 export function setLink(chunk: u32, which: usize, to: u32): void {
   set32(records + chunk + which, to)
 }
 
-// @ts-ignore: decorator
-@inline
 export function stateOf(chunk: u32): u8 {
   return load<u8>(records + chunk, STATE)
 }
 
-// @ts-ignore: decorator
-@inline
 export function setState(chunk: u32, state: u8): void {
   save(records + chunk + STATE)
   store<u8>(records + chunk, state, STATE)
 }
 
-// @ts-ignore: decorator
-@inline
 export function isLive(chunk: u32): bool {
   return load<u8>(records + chunk, LIVE) != 0
 }
 
-// @ts-ignore: decorator
-@inline
 export function setLive(chunk: u32, live: u8): void {
   save(records + chunk + STATE)
   store<u8>(records + chunk, live, LIVE)
 }
 
-// @ts-ignore: decorator
-@inline
 export function arenaOf(chunk: u32): u32 {
   return load<u16>(records + chunk, ARENA)
 }

@@ -32,8 +32,6 @@ export function knowsArea(): bool {
   return load<u64>(LOWEST) != 0
 }
 
-// @ts-ignore: decorator
-@inline
 function gap(i: u32): usize {
   return GAPS + ((<usize>i) << 4)
 }
@@ -44,15 +42,11 @@ export function gapCount(): u32 {
 }
 
 /** The start of a gap. */
-// @ts-ignore: decorator
-@inline
 export function startOf(i: u32): u64 {
   return load<u64>(gap(i))
 }
 
 /** The length of a gap. */
-// @ts-ignore: decorator
-@inline
 export function lengthOf(i: u32): u64 {
   return load<u64>(gap(i), 8)
 }

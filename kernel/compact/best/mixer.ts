@@ -66,15 +66,11 @@ function fillLogistic(): void {
   }
 }
 
-// @ts-ignore: decorator
-@inline
 function squash(x: i32): u32 {
   return load<u32>(SQUASHED + ((<usize>(x + 2048)) << 2))
 }
 
 /** Begins a decision. */
-// @ts-ignore: decorator
-@inline
 export function ask(): void {
   count = 0
   known = 0
@@ -102,14 +98,10 @@ export function context(x: u32): void {
   count++
 }
 
-// @ts-ignore: decorator
-@inline
 function sum(v: v128): i32 {
   return i32x4.extract_lane(v, 0) + i32x4.extract_lane(v, 1) + i32x4.extract_lane(v, 2) + i32x4.extract_lane(v, 3)
 }
 
-// @ts-ignore: decorator
-@inline
 function corrected(weights: v128, inputs: v128, error: v128): v128 {
   const step = i32x4.shr_s(i32x4.add(i32x4.mul(inputs, error), i32x4.splat(1 << 13)), 14)
   return i32x4.max_s(i32x4.splat(-MOST_WEIGHT), i32x4.min_s(i32x4.splat(MOST_WEIGHT), i32x4.add(weights, step)))

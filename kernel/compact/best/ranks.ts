@@ -14,8 +14,6 @@ function bytesFor(room: u32): u32 {
   return wordBytes(room) + (((room >> GROUP_LOG) + 1) << 2)
 }
 
-// @ts-ignore: decorator
-@inline
 function wordBytes(room: u32): u32 {
   return ((room + 63) >> 6) << 3
 }
@@ -29,14 +27,10 @@ export function giveRanks(bits: usize, room: u32): void {
   giveBack(bits, bytesFor(room))
 }
 
-// @ts-ignore: decorator
-@inline
 function wordAt(bits: usize, position: u32): usize {
   return bits + ((<usize>(position >> 6)) << 3)
 }
 
-// @ts-ignore: decorator
-@inline
 function groupAt(bits: usize, room: u32, position: u32): usize {
   return bits + wordBytes(room) + ((<usize>(position >> GROUP_LOG)) << 2)
 }

@@ -14,20 +14,14 @@ export function resetSites(): void {
   memory.fill(OLDEST, 0, 262_144)
 }
 
-// @ts-ignore: decorator
-@inline
 function head(heads: usize, site: u32): usize {
   return heads + ((<usize>(site & 0xffff)) << 2)
 }
 
-// @ts-ignore: decorator
-@inline
 export function newestOfSite(site: u32): u32 {
   return load<u32>(head(NEWEST, site))
 }
 
-// @ts-ignore: decorator
-@inline
 export function oldestOfSite(site: u32): u32 {
   return load<u32>(head(OLDEST, site))
 }

@@ -43,8 +43,6 @@ export function resetBestSymbols(): void {
 }
 
 /** The confidence in a match, 1 to 12. */
-// @ts-ignore: decorator
-@inline
 function trustOf(matched: u32): u32 {
   if (matched < 8) return max<u32>(matched, 1)
   // 8 from 8 on, and 1 more from 16, 32, 64 and 256 on.
@@ -138,8 +136,6 @@ function codeBlock(
   return c * 2 + 1
 }
 
-// @ts-ignore: decorator
-@inline
 function slotOf(i: u32): Slot {
   return changetype<Slot>(<usize>load<u32>(HERE + ((<usize>i) << 2)))
 }

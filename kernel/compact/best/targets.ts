@@ -65,20 +65,14 @@ export function resetTargets(): void {
   for (let i: usize = 0; i < 4096; i += 4) store<u32>(RATES + i, 32_768)
 }
 
-// @ts-ignore: decorator
-@inline
 function word(words: usize, i: u32): u32 {
   return load<u32>(words + ((<usize>i) << 2))
 }
 
-// @ts-ignore: decorator
-@inline
 function setWord(words: usize, i: u32, value: u32): void {
   store<u32>(words + ((<usize>i) << 2), value)
 }
 
-// @ts-ignore: decorator
-@inline
 function freedAt(i: u32): usize {
   return word(HERE, i)
 }
@@ -96,8 +90,6 @@ function propose(block: u32, rule: u32, excluded: u32): void {
 }
 
 /** The block next to the one that was freed last in a class, or 0. */
-// @ts-ignore: decorator
-@inline
 function nearCursor(n: u32, isYounger: bool): u32 {
   return neighbour(n, classAt(n).cursor, isYounger)
 }
@@ -197,8 +189,6 @@ export function noteFreed(t: Thread, n: u32): void {
 }
 
 /** The length of an age and its two bits below the top one. */
-// @ts-ignore: decorator
-@inline
 function ageOf(made: u32): u32 {
   const age = sequence - made
   if (age < 4) return age
