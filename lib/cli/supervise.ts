@@ -44,11 +44,11 @@ interface Supervised extends Supervision {
  */
 export async function supervise(work: Supervised): Promise<void> {
   const { command, paths, progress = true, signals = true } = work
-  // With several inputs, warnings name the input that they concern.
+  // With several inputs, and those of hf-merge, warnings name the input that they concern.
   const named = paths.length === 1 ? `${inputName(paths[0])}: ` : ''
   let events = 0
   for (const emitter of work.emitters) {
-    emitter.on('warning', (text: string) => say(command, `warning: ${named}${text}`))
+    emitter.on('warning', (text: string) => say(command, `warning: ${text.startsWith(named) ? '' : named}${text}`))
     emitter.on('events', (n: number) => {
       events += n
     })

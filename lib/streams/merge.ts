@@ -336,7 +336,8 @@ async function readHead(source: Source): Promise<Head> {
 
 /**
  * The order of the first events: by sequence number, otherwise by time. Traces may begin with events without a time,
- * such as events of blocks that existed before; then the unit of time decides. Without any events, any order is right.
+ * such as events of blocks that existed before; then the unit of time decides. Without any events, or of one trace, any
+ * order is right.
  * @throws TraceError (ERR_TRACE_NO_ORDER)
  */
 function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): MergeOrder {
@@ -345,8 +346,8 @@ function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): 
     const fields = mask.subarray(0, count).reduce((all, one) => all | one, 0)
     if ((fields & fieldSet('sequence', 'time')) !== 0) return (fields & FieldBit.sequence) !== 0 ? 'sequence' : 'time'
   }
-  if (batches.length === 0 || batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch)))
-    return 'time'
+  if (heads.length === 1 || batches.length === 0) return 'time'
+  if (batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch))) return 'time'
   const parted = parts === undefined ? '' : 'the inputs are parts of one trace, without numbers, and '
   throw new TraceError('ERR_TRACE_NO_ORDER', `${parted}the events have neither sequence numbers nor times`)
 }

@@ -229,7 +229,7 @@ export class Merger {
     const { by } = this.audit
     const what = by === 'time' ? 'time' : 'sequence number'
     for (const { name, keys, events, isWhole } of this.inputs) {
-      if (isWhole && events > 0 && keys.keyed === 0)
+      if (this.inputs.length > 1 && isWhole && events > 0 && keys.keyed === 0)
         this.warnings.push(`${name}: no event has a ${what}: they come first, in their own order`)
     }
     const firsts = this.inputs.flatMap(({ header, hasFirst }) => (hasFirst ? [header?.layout?.['process']] : []))

@@ -167,6 +167,8 @@ describe('mergeInputs', () => {
     const bare = Buffer.from('1: malloc 0x10 5\n')
     const { error } = await read(mergeInputs(files([bare, bare]).map((path) => ({ path }))))
     expect(error).toMatchObject({ code: 'ERR_TRACE_NO_ORDER' })
+    const one = await read(mergeInputs(files([bare]).map((path) => ({ path }))))
+    expect([one.events.length, one.error, one.warnings]).toEqual([1, undefined, []])
     const { events, warnings } = await read(
       mergeInputs(files([bare, whole]).map((path, i) => ({ path, name: `input${i}` }))),
     )
