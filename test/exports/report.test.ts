@@ -143,7 +143,7 @@ describe('reportPage', () => {
     expect(page.length).toBeLessThanOrEqual(100_000)
     const data = reportData(page)
     expect(data.sites.node.length).toBeLessThan(reportData(whole).sites.node.length)
-    expect(data.omitted.join(' ')).toMatch(/Of 6000 sites, \d+ are listed/)
+    expect(data.omitted.join(' ')).toMatch(/Of 6,000 sites, [\d,]+ are listed/)
     expect(page).toContain('<h2>Left out</h2>')
     expect(data.tree.allocatedBytes.reduce<number>((sum, bytes) => sum + Number(bytes), 0)).toBe(
       Number(data.summary.allocated.bytes),
