@@ -53,7 +53,7 @@ export function place(block: usize, address: u64, process: u32, isPages: bool, s
   const reach = reachOf(address, size)
   const flags = IS_LIVE | IS_PLACED | (space << SPACE)
   // The block itself is not live yet.
-  if (spaceGains(space, reach) && mapSpace(space)) mapBlocks(space, mapLive(flags, numbers) + 1)
+  if (spaceGains(space, reach) && mapSpace(space, numbers)) mapBlocks(space, mapLive(flags, numbers) + 1)
   if (reach != 0) {
     takePages(space, address, reach, true)
     if (isMapped(space)) takeRegions(space, address, reach, true)

@@ -19,6 +19,9 @@ let mapped: u32 = 0
 let least: u64 = 0
 /** The number of blocks that the map does not have, because it does not have their space. */
 export let unmapped: u64 = 0
+/** How many blocks may be examined to add spaces. Each block that begins adds `READS`, which limits the time. */
+let reads: u64 = 1 << 20
+const READS: u64 = 4
 
 // @ts-ignore: decorator
 @inline
@@ -26,7 +29,7 @@ export function isMapped(space: u32): bool {
   return load<u8>(IS_MAPPED + space) != 0
 }
 
-/** Counts the bytes of a block that begins. @returns whether its space, which has no map, should get one */
+/** Counts a block that begins, and its bytes. @returns whether its space, which has no map, should get one */
 // @ts-ignore: decorator
 @inline
 export function spaceGains(space: u32, bytes: u64): bool {
@@ -34,12 +37,14 @@ export function spaceGains(space: u32, bytes: u64): bool {
   const live = load<u64>(LIVE + at) + bytes
   store<u64>(LIVE + at, live)
   if (live > load<u64>(HIGHEST + at)) store<u64>(HIGHEST + at, live)
+  reads += READS
+  if (!isMapped(space) && mapped < MOST) addSpace(space, mapped++)
   if (isMapped(space)) {
     store<u64>(BLOCKS + at, load<u64>(BLOCKS + at) + 1)
     return false
   }
   unmapped++
-  return mapped < MOST || live >> 1 > least
+  return live >> 1 > least
 }
 
 // @ts-ignore: decorator
@@ -49,22 +54,29 @@ export function spaceLoses(space: u32, bytes: u64): void {
   store<u64>(at, load<u64>(at) - bytes)
 }
 
-/** Makes room for a space in the map. @returns whether there is; if so, `mapBlocks` must follow */
-export function mapSpace(space: u32): bool {
-  let slot = mapped
-  if (slot == MOST) {
-    slot = smallest()
-    const old = load<u32>(MAPPED + ((<usize>slot) << 2))
-    least = load<u64>(HIGHEST + ((<usize>old) << 3))
-    if (load<u64>(LIVE + ((<usize>space) << 3)) >> 1 <= least) return false
-    dropRegions(old)
-    store<u8>(IS_MAPPED + old, 0)
-    unmapped += load<u64>(BLOCKS + ((<usize>old) << 3))
-  } else mapped++
+/**
+ * Makes room for a space in the map.
+ * @param blocks how many are examined to find its live blocks
+ * @returns whether there is room; if so, `mapBlocks` must follow
+ */
+export function mapSpace(space: u32, blocks: u32): bool {
+  if (reads < blocks) return false
+  const slot = smallest()
+  const old = load<u32>(MAPPED + ((<usize>slot) << 2))
+  least = load<u64>(HIGHEST + ((<usize>old) << 3))
+  if (load<u64>(LIVE + ((<usize>space) << 3)) >> 1 <= least) return false
+  reads -= blocks
+  dropRegions(old)
+  store<u8>(IS_MAPPED + old, 0)
+  unmapped += load<u64>(BLOCKS + ((<usize>old) << 3))
+  addSpace(space, slot)
+  return true
+}
+
+function addSpace(space: u32, slot: u32): void {
   store<u32>(MAPPED + ((<usize>slot) << 2), space)
   store<u8>(IS_MAPPED + space, 1)
   store<u64>(BLOCKS + ((<usize>space) << 3), 0)
-  return true
 }
 
 /** The map now has these live blocks of a space. */
