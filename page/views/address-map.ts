@@ -69,13 +69,15 @@ export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
     context.fillStyle = accent
     cells.forEach((moments, row) => {
       const y = top(row)
+      // Whole pixels, each in one colour, because neighbours that share one would be seen as a line.
+      let right = 0
       for (let m = 0; m < moments.length; m++) {
         const part = moments[m]
         if (part === 0) continue
-        // Whole pixels, because neighbours that share one would be seen as a line.
-        const from = Math.round(edge(m - 1))
+        const from = Math.max(right, Math.round(edge(m - 1)))
+        right = Math.max(from + 1, Math.round(edge(m)))
         context.globalAlpha = strength(part / 1000)
-        context.fillRect(from, y, Math.max(1, Math.round(edge(m)) - from), rowHeight)
+        context.fillRect(from, y, right - from, rowHeight)
       }
     })
     context.globalAlpha = 1
