@@ -184,7 +184,7 @@ export function threadTable(
 export function valueTable(
   title: string,
   name: string,
-  all: Statistics['processes'],
+  all: Statistics['cpus'],
   top: number,
   columns: number,
   events = sumOf(all),

@@ -270,7 +270,7 @@ export interface ReportThreads {
 /** Addresses from `from` to below `to` in consecutive rows of the map, without large gaps. */
 export interface AddressRange {
   name: string
-  /** Whose addresses they are, such as `process 5`; empty if the trace does not say. */
+  /** Whose addresses they are, such as `process 5, gcc -c a.c`; empty if the trace does not say. */
   owner: string
   /** Hexadecimal digits after `0x`. */
   from: string

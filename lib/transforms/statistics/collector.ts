@@ -15,7 +15,7 @@ import { StatisticsKernel } from './kernel.js'
 import { KeyCounts } from './key-counts.js'
 import { Outcomes } from './outcomes.js'
 import { residentSetOf } from './resident-set.js'
-import type { ProcessCount, Statistics, ValueCount } from './result.js'
+import type { Statistics, ValueCount } from './result.js'
 import { SiteTable } from './site-table.js'
 import { SiteThreads } from './site-threads.js'
 import { SizeTable } from './size-table.js'
@@ -231,7 +231,7 @@ export class StatisticsCollector {
       ...(time && { time }),
       sites: listed.sites ? sites.result(hasCpus, time !== undefined, siteThreads.bySite()) : [],
       threads: threads.result(),
-      processes: processes.entries().map(({ key, count }): ProcessCount => {
+      processes: processes.entries().map(({ key, count }): ValueCount => {
         const command = threads.command(key)
         return { value: key, events: count, ...(command !== undefined && { command }) }
       }),

@@ -243,14 +243,7 @@ export interface TimelinePart {
 export interface ValueCount {
   value: bigint
   events: number
-}
-
-/** The number of events of a process. */
-export interface ProcessCount extends ValueCount {
-  /**
-   * The beginning of the command that it runs, without the folder of the program: at most 120 characters. Present in
-   * recordings of several processes by heapflow's own recorder.
-   */
+  /** Of a process in a recording, if known: what it runs, without the program's folder, in at most 120 characters. */
   command?: string
 }
 
@@ -387,7 +380,7 @@ export interface Statistics {
   /** The sites, those with the most allocated bytes first. */
   sites: SiteStatistics[]
   threads: ThreadStatistics[]
-  processes: ProcessCount[]
+  processes: ValueCount[]
   cpus: ValueCount[]
   overhead?: Overhead
   /** Present if events have a CPU: blocks freed on another CPU than the one that allocated them. */
