@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { LtraceDecoder, type LtraceDecodeOptions } from '../../../lib/formats/ltrace/decode.js'
+import { sniff } from '../../../lib/formats/ltrace/sniff.js'
 import { decodeAll, type Decoded } from '../../support/drive.js'
 
 function decode(text: string, size?: number, options?: LtraceDecodeOptions): Decoded & { warnings: string[] } {
@@ -369,4 +370,28 @@ it('256 threads may be in calls; the return of a call that is not known is repor
   }
   expect(run(256)).toMatchObject({ events: { length: 256 }, warnings: [] })
   expect(run(260)).toMatchObject({ events: { length: 256 }, warnings: [expect.stringContaining(': 4; ')] })
+})
+
+describe('a log that begins with calls of other functions', () => {
+  it.each([
+    'SYS_brk(0)                                       = 0x561da8c0d000',
+    '[0x7fbae2b6fc47] SYS_brk(0)                      = 0x556909e14000 <0.000045>',
+    '__libc_start_main(0x8048564, 1, 0xbffff794, 0x8048740 <unfinished ...>',
+    'getenv("POSIXLY_CORRECT")                        = nil',
+    '[pid 7] 21:04:13.832372 getenv("HOME")           = (nil)',
+    'setlocale(LC_ALL, "")                            = "C.UTF-8"',
+    '7 1.000000 srand(7)                              = <void>',
+    'operator new(unsigned long)(72, 0x7ffe)          = 0x55d0',
+  ])('is recognized by the line %j', (line) => {
+    expect(sniff(Buffer.from(`isatty(1)                                        = 0\n${line}\n`))).toBe(true)
+  })
+
+  it.each([
+    'brk(NULL)                               = 0x55d02a094000',
+    '[pid  7] openat(AT_FDCWD, "/etc/ld.so.cache", O_RDONLY|O_CLOEXEC) = 3',
+    'read(3, "malloc(5) = 0x10", 832)        = 832',
+    '+++ exited with 0 +++',
+  ])('and is told apart from a log of strace: %j', (line) => {
+    expect(sniff(Buffer.from(`${line}\n`))).toBe(false)
+  })
 })
