@@ -16,6 +16,7 @@ import {
   argumentCount,
   callEnd,
   does,
+  isNamed,
   nameAt,
   nameLength,
   NUMBER,
@@ -204,6 +205,13 @@ function readLine(p: usize, i: u32): i32 {
   return <i32>i
 }
 
+/** Whether a line is one of valgrind's own messages, as with -v, or about an error. */
+export function isMessage(p: usize): bool {
+  if (<u32>load<u16>(p) == 0x3d3d || <u32>load<u16>(p) == 0x2a2a) return true
+  p = readHead(p)
+  return p != 0 && (load<u32>(p) & 0xff_ffff) != RESULT && !isNamed(p)
+}
+
 /**
  * Whether there is a call, or a result, in a line over the limit, of which the part before `end` is known.
  * Only the first `MAX_LINE` bytes count, so that it does not matter how much of a line has arrived.
@@ -242,8 +250,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       break
     }
     if (n >= 0) i = <u32>n
-    // Lines of valgrind's own and about errors are expected.
-    else if (<u32>load<u16>(p) != 0x3d3d && <u32>load<u16>(p) != 0x2a2a && skipped++ == 0) firstSkipped = read
+    else if (!isMessage(p) && skipped++ == 0) firstSkipped = read
     restoreEnd(lineEnd, lf)
     read++
     p = lf + 1

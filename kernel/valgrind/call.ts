@@ -51,6 +51,13 @@ function zoneOf(p: usize): u32 {
   return load<u64>(p) == 0x7a5f_636f_6c6c_616d && load<u32>(p + 8) == 0x5f65_6e6f ? 12 : 0
 }
 
+/** Whether a text begins as a call does: `NAME(`. */
+export function isNamed(p: usize): bool {
+  const limit = p + 256
+  while (p < limit && isNameByte(load<u8>(p))) p++
+  return load<u8>(p) == OPEN
+}
+
 /** Reads a call `NAME(ARGUMENTS)`. @returns whether there is one */
 export function readCall(p: usize): bool {
   nameAt = p

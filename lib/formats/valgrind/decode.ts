@@ -6,10 +6,6 @@ import { LogDecoder } from '../../text/log-decoder.js'
 import { valgrindKernel, type ValgrindKernel } from './kernel.js'
 import { HEADER, MAX_CALLS, MAX_LINE, NAME } from './layout.js'
 
-/** Messages of valgrind begin with two of these. */
-const EQUALS = 0x3d
-const ASTERISK = 0x2a
-
 /** Decodes what valgrind prints with --trace-malloc=yes. */
 export class ValgrindDecoder extends LogDecoder {
   private own: ValgrindKernel | undefined
@@ -35,8 +31,8 @@ export class ValgrindDecoder extends LogDecoder {
 
   /** valgrind's own messages. */
   protected override isExpected(): boolean {
-    const { bytes, pos } = this.input
-    return bytes[pos] === bytes[pos + 1] && (bytes[pos] === EQUALS || bytes[pos] === ASTERISK)
+    const { run, input: window } = this.kernel
+    return run.isMessage(window.load(this.input)) !== 0
   }
 
   protected override decode(from: number, end: number): number {

@@ -5,6 +5,7 @@ import type { LogExports } from '../../text/log-decoder.js'
 interface ValgrindExports extends LogExports {
   begin(): void
   decode(from: number, end: number, capacity: number): number
+  isMessage(from: number): number
 }
 
 /** The kernel and the strings in its memory. */

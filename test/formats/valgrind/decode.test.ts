@@ -156,6 +156,21 @@ describe('calls', () => {
     }
   })
 
+  it('does not count what valgrind prints with -v', () => {
+    const text = [
+      'Valgrind options:',
+      '   --trace-malloc=yes',
+      '',
+      'Reading syms from /usr/bin/ls',
+      'REDIR: 0x4023aa0 (ld-linux-x86-64.so.2:strlen) redirected to 0x580bb0e2 (???)',
+      `Considering ${'x'.repeat(5000)}`,
+      'malloc(5) = 0x10',
+    ]
+    expect(decode(text.map((line) => `--7-- ${line}\n`).join(''), 100).warnings).toEqual([])
+    const [warning] = decode('--7-- malloc(5) = 0x10\n--7-- free(oops)\n--7--  = x\n').warnings
+    expect(warning).toMatch(/: 2; the first is line 2$/)
+  })
+
   it('says how valgrind prints calls where a log has none', () => {
     const text = '==7== Memcheck, a memory error detector\n==7== HEAP SUMMARY:\n'
     expect(decode(text).warnings).toEqual(['valgrind: no calls: run valgrind with --trace-malloc=yes'])
