@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import type {
+  ProcessStatistics,
   Shares,
   SiteStatistics,
   Statistics,
@@ -19,7 +20,7 @@ const sorted = <Value>(entries: Iterable<readonly [string, Value]>): [string, Va
 
 const entriesOf = (counts: object) => sorted(Object.entries(counts) as [string, number][])
 const some = (counts: object) => entriesOf(counts).filter(([, count]) => count > 0)
-const valuesOf = (counts: Statistics['processes']) =>
+const valuesOf = (counts: Statistics['cpus']) =>
   sorted(counts.map(({ value, events }) => [String(value), events] as const))
 
 function siteOf(site: SiteStatistics) {
@@ -52,6 +53,10 @@ const threadRow = (row: ThreadStatistics) => {
   const { events, frees, foreignFrees } = row
   return { ...sharesOf(row), events, frees, foreignFrees }
 }
+const processRow = ({ events, allocated, atPeak, leaked, temporary }: ProcessStatistics) => ({
+  events,
+  ...(allocated && { allocated, atPeak, leaked, temporary }),
+})
 
 /** The figures of statistics, in the form of the oracle's. */
 function figuresOf(statistics: Statistics) {
@@ -82,7 +87,7 @@ function figuresOf(statistics: Statistics) {
     threads: sorted(statistics.threads.map((row) => [actorName(row), threadRow(row)])),
     siteThreads: sorted(siteThreadsOf(statistics)),
     handoffs: sorted(handoffsOf(statistics)),
-    processes: valuesOf(statistics.processes),
+    processes: sorted(statistics.processes.map((row) => [String(row.value), processRow(row)])),
     cpus: valuesOf(statistics.cpus),
     crossCpuFrees: statistics.crossCpuFrees ?? 0,
     mismatches: sorted(
@@ -144,7 +149,10 @@ function expectedOf(oracle: Oracle) {
     handoffs: rowsOf(handoffs, ({ allocated }) => allocated).filter(([name]) =>
       siteThreads.has(name.replace(/ to [^\n]*$/, '')),
     ),
-    processes: sorted(processes),
+    processes: rowsOf(processes, (row) => ({
+      events: row.events,
+      ...(!threads.has('others') && sharesOf(row)),
+    })).filter(([name]) => name !== 'none'),
     cpus: sorted(cpus),
     mismatches: sorted(mismatches),
   }

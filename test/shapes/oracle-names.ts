@@ -18,6 +18,9 @@ export type Name = string | bigint
 export const threadOf = (process: bigint | undefined, thread: bigint | undefined) =>
   thread === undefined && process === undefined ? 'none' : `${String(process)} ${String(thread)}`
 
+/** What a process is called. */
+export const processOf = (process: bigint | undefined) => (process === undefined ? 'none' : String(process))
+
 /** What names the block at an address: its index, or the address in its process. */
 export function nameOf({ index, process }: PlainEvent, address: bigint | undefined): Name {
   if (index !== undefined) return `#${String(index)}`

@@ -3,7 +3,7 @@ import type { TraceHeader } from '../../lib/event/header.js'
 import type { TimelinePart } from '../../lib/transforms/statistics/result.js'
 import { ResidentOracle } from '../transforms/statistics/resident-oracle.js'
 import { Counts, grow, Histogram, nothing, Row, Rows, ThreadRow } from './oracle-rows.js'
-import { FAMILIES, isNull, nameOf, threadOf, type Name } from './oracle-names.js'
+import { FAMILIES, isNull, nameOf, processOf, threadOf, type Name } from './oracle-names.js'
 import { type PlainEvent, plainEvents } from './plain-events.js'
 
 /** The ends of blocks by which double frees are told from frees of unknown blocks. */
@@ -61,7 +61,7 @@ export class Oracle {
   private readonly siteThreads = new Rows(() => new Row())
   private readonly actors = new Set<string>()
   private readonly handoffs = new Rows(() => new Row())
-  private readonly processes = new Counts()
+  private readonly processes = new Rows(() => new ThreadRow())
   private readonly cpus = new Counts()
   private crossCpuFrees = 0
   private readonly mismatches = new Counts()
@@ -105,9 +105,9 @@ export class Oracle {
     const { part } = this
     this.kinds.count(event.kind)
     this.apis.count(event.api)
-    if (process !== undefined) this.processes.count(String(process))
     if (cpu !== undefined) this.cpus.count(String(cpu))
     this.threads.of(threadOf(process, thread)).events++
+    this.processes.of(processOf(process)).events++
     if (time !== undefined) {
       this.time ??= { first: time, last: time }
       if (time < this.time.first) this.time.first = time
@@ -209,7 +209,8 @@ export class Oracle {
     const siteRow = this.sites.of(site)
     this.actors.add(actor)
     const shareRow = this.siteThreads.of(this.sites.has(site) ? `${site}\n${actor}` : 'others')
-    const rows = [siteRow, this.sizes.of(String(size)), this.threads.of(actor), shareRow]
+    const owners = [this.threads.of(actor), this.processes.of(processOf(process))]
+    const rows = [siteRow, this.sizes.of(String(size)), ...owners, shareRow]
     for (const row of rows) row.begin(size)
     if (usable !== undefined) {
       siteRow.overhead.hits++

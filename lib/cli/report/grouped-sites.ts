@@ -1,7 +1,6 @@
 import { parseFrame, shortFrame } from '../../event/frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import type {
-  Amount,
   Handoff,
   Lived,
   Overhead,
@@ -10,7 +9,7 @@ import type {
   SiteThread,
   Thread,
 } from '../../transforms/statistics/result.js'
-import { largerPeak, NOTHING, plus } from '../../transforms/statistics/amounts.js'
+import { addShares, largerPeak, NOTHING, noShares, plus, sumOfShares } from '../../transforms/statistics/amounts.js'
 import { descending, withFigures } from '../../transforms/statistics/site-table.js'
 
 /** The subjects by which sites are added up. */
@@ -41,7 +40,7 @@ export function groupedSites(sites: readonly SiteStatistics[], own: OwnFrames, b
     return name
   }
   const add = (name: string, site: SiteStatistics) => {
-    const group = { site, inclusive: nothing() }
+    const group = { site, inclusive: noShares() }
     groups.push(group)
     if (name !== '') found.set(name, group)
     return group
@@ -101,34 +100,6 @@ function empty(site: SiteStatistics): SiteStatistics {
     lived: { events: 0n, ...(site.lived.time !== undefined && { time: 0n }) },
     ...(site.crossCpuFrees !== undefined && { crossCpuFrees: 0 }),
   }
-}
-
-function nothing(): Shares {
-  const none = (): Amount => ({ ...NOTHING })
-  return { allocated: none(), atPeak: none(), leaked: none(), temporary: { heaptrack: none(), memray: none() } }
-}
-
-/** Adds the figures of a row to a sum, in place. */
-function addShares(to: Shares, { allocated, atPeak, leaked, temporary }: Shares): void {
-  addAmount(to.allocated, allocated)
-  addAmount(to.atPeak, atPeak)
-  addAmount(to.leaked, leaked)
-  addAmount(to.temporary.heaptrack, temporary.heaptrack)
-  addAmount(to.temporary.memray, temporary.memray)
-}
-
-function addAmount(to: Amount, { blocks, bytes }: Amount): void {
-  if (blocks === 0) return
-  to.blocks += blocks
-  to.bytes += bytes
-}
-
-/** The sum of the figures of two rows. */
-export function sumOfShares(one: Shares, other: Shares): Shares {
-  const total = nothing()
-  addShares(total, one)
-  addShares(total, other)
-  return total
 }
 
 function sum(one: SiteStatistics, other: SiteStatistics): SiteStatistics {

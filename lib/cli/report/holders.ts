@@ -7,14 +7,13 @@ import type {
   Statistics,
   ThreadStatistics,
 } from '../../transforms/statistics/result.js'
-import { plus } from '../../transforms/statistics/amounts.js'
+import { plus, sumOfShares } from '../../transforms/statistics/amounts.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { TemporaryDefinition } from '../../transforms/option-values.js'
-import { grouped, share, tableLines } from './columns.js'
+import { grouped, share, tableLines, visible } from './columns.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
-import { sumOfShares } from './grouped-sites.js'
 import { amount, labelledSites, threadColumns, type SiteNames } from './names.js'
-import { actingThreads } from '../../transforms/statistics/thread-table.js'
+import { actingThreads, sharesByProcess } from '../../transforms/statistics/thread-table.js'
 import { topOf } from './top-of.js'
 
 /** The figures of a size; of all others without one. */
@@ -22,16 +21,24 @@ interface SizeShares extends Shares {
   readonly size?: bigint
 }
 
+/** The figures of a process; of the events without one if it has no number. */
+interface ProcessShares extends Shares {
+  readonly value?: bigint
+  readonly command?: string
+}
+
 /** One row of a table. */
-type Holder = SiteStatistics | ThreadStatistics | SizeShares
+type Holder = SiteStatistics | ThreadStatistics | ProcessShares | SizeShares
 
 /** Rows of one kind, and the columns that name them. Sites have none: their labels depend on the other rows. */
 interface Holders {
-  readonly what: 'sites' | 'functions' | 'modules' | 'sizes' | 'threads'
+  readonly what: 'sites' | 'functions' | 'modules' | 'sizes' | 'threads' | 'processes'
   readonly heads: readonly string[]
   readonly rows: readonly Holder[]
   /** The cells of those columns. They are made for the rows that are shown only: there may be many threads. */
   readonly cells: (row: Holder) => readonly string[]
+  /** The cells of a last column, whose texts are long, if there is one. */
+  readonly commands?: (row: Holder) => string
 }
 
 /** The live memory at the peak: by site, or by size if no event names its site; and by thread. */
@@ -150,7 +157,7 @@ function treeRows(
   })
 }
 
-/** A table of some rows. Labels of sites are long, so they come last; sizes and threads are short. */
+/** A table of some rows. Labels of sites and commands are long, so they come last; all others are short. */
 function holderLines(
   title: string,
   heads: readonly string[],
@@ -160,28 +167,51 @@ function holderLines(
   names: SiteNames,
   below?: (row: number, width: number) => string[],
 ): string[] {
+  const { commands } = holders
   const sites = rows.filter(isSite)
   if (sites.length > 0) return labelledSites({ title, heads, rows: rows.map(figures) }, sites, names, below)
   return tableLines(
     {
       title,
-      heads: [...holders.heads, ...heads],
-      rows: rows.map((row) => [...holders.cells(row), ...figures(row)]),
+      heads: [...holders.heads, ...heads, ...(commands ? [' command'] : [])],
+      rows: rows.map((row) => [...holders.cells(row), ...figures(row), ...(commands ? [commands(row)] : [])]),
     },
     names.columns,
   )
 }
 
-/** The keys of the tables: sites or otherwise sizes, and threads if there are several. */
-function holdersOf({ sites, sizes, threads }: Statistics, { by = 'site' }: SiteNames): [Holders, ...Holders[]] {
+/** The keys of the tables: sites or otherwise sizes; processes if there are several; and threads if there are more. */
+function holdersOf(statistics: Statistics, { by = 'site' }: SiteNames): [Holders, ...Holders[]] {
+  const { sites, sizes, threads } = statistics
   const first: Holders = hasSites(sites)
     ? { what: by === 'thread' ? 'sites' : `${by}s`, heads: [], rows: sites, cells: () => [] }
     : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes), cells: sizeCells }
   const rows = actingThreads(threads)
-  if (rows.length < (by === 'thread' ? 1 : 2)) return [first]
   const [heads, cells] = threadColumns(rows)
-  const second: Holders = { what: 'threads', heads, rows, cells: (row) => cells(row as ThreadStatistics) }
-  return by === 'thread' ? [second] : [first, second]
+  const ofThreads: Holders = { what: 'threads', heads, rows, cells: (row) => cells(row as ThreadStatistics) }
+  if (by === 'thread') return [rows.length === 0 ? first : ofThreads]
+  const ofProcesses = processHolders(statistics)
+  const hasMoreThreads = rows.length > Math.max(1, ofProcesses?.rows.length ?? 0)
+  return [first, ...(ofProcesses ? [ofProcesses] : []), ...(hasMoreThreads ? [ofThreads] : [])]
+}
+
+/** The processes with blocks, and the events without a process; undefined for less than two. */
+function processHolders({ threads, processes }: Statistics): Holders | undefined {
+  const commands = new Map<bigint | undefined, string | undefined>(
+    processes.map(({ value, command }) => [value, command]),
+  )
+  const all = [...(sharesByProcess(threads) ?? [])].filter(([, { allocated }]) => allocated.blocks > 0)
+  if (all.length < 2) return undefined
+  const rows = all.map(([value, shares]): ProcessShares => ({ ...shares, value, command: commands.get(value) }))
+  return {
+    what: 'processes',
+    heads: ['process'],
+    rows,
+    cells: (row) => [String((row as ProcessShares).value ?? '')],
+    ...(rows.some(({ command }) => command !== undefined) && {
+      commands: (row) => visible((row as ProcessShares).command ?? ''),
+    }),
+  }
 }
 
 function isSite(row: Holder): row is SiteStatistics {

@@ -1,6 +1,7 @@
 import type { Overhead, SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { actingThreads } from '../../transforms/statistics/thread-table.js'
+import { noShares } from '../../transforms/statistics/amounts.js'
+import { actingThreads, sharesByProcess } from '../../transforms/statistics/thread-table.js'
 import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
 import { grouped, share, tableLines, visible } from './columns.js'
@@ -180,24 +181,35 @@ export function threadTable(
   )
 }
 
-/** The number of events of the CPUs or processes. @param events all, also those without a value; by default none are */
-export function valueTable(
-  title: string,
-  name: string,
-  all: Statistics['cpus'],
-  top: number,
-  columns: number,
-  events = sumOf(all),
-): string[] {
-  const others = events - sumOf(all)
-  if (all.length + (others > 0 ? 1 : 0) < 2 || top === 0) return []
-  const hasCommands = all.some(({ command }) => command !== undefined)
-  const last = (command = '') => (hasCommands ? [visible(command)] : [])
-  const rows = all
-    .slice(0, top)
-    .map(({ value, events: some, command }) => [String(value), grouped(some), share(some, events), ...last(command)])
-  if (others > 0) rows.push(['(other events)', grouped(others), share(others, events), ...last()])
-  return tableLines({ title, heads: [name, 'events', 'share', ...(hasCommands ? [' command'] : [])], rows }, columns)
+/** The number of events of each CPU. */
+export function cpuTable(cpus: Statistics['cpus'], top: number, columns: number): string[] {
+  if (cpus.length < 2 || top === 0) return []
+  const events = sumOf(cpus)
+  const rows = cpus.slice(0, top).map((cpu) => [String(cpu.value), grouped(cpu.events), share(cpu.events, events)])
+  return tableLines({ title: 'CPUs', heads: ['cpu', 'events', 'share'], rows }, columns)
+}
+
+/** The events of each process, and the fate of the blocks that it allocated. The last row has all other events. */
+export function processTable({ processes, threads, events }: Statistics, top: number, columns: number): string[] {
+  const others = events - sumOf(processes)
+  if (processes.length + (others > 0 ? 1 : 0) < 2 || top === 0) return []
+  const shares = sharesByProcess(threads)
+  const hasCommands = processes.some(({ command }) => command !== undefined)
+  const row = (name: string, some: number, key?: bigint, command = '') => {
+    const { allocated, atPeak, leaked } = shares?.get(key) ?? noShares()
+    const figures = [allocated.blocks, allocated.bytes, atPeak.bytes, leaked.bytes].map(grouped)
+    return [
+      name,
+      grouped(some),
+      share(some, events),
+      ...(shares ? figures : []),
+      ...(hasCommands ? [visible(command)] : []),
+    ]
+  }
+  const rows = processes.slice(0, top).map((one) => row(String(one.value), one.events, one.value, one.command))
+  if (others > 0) rows.push(row('(other events)', others))
+  const heads = ['process', 'events', 'share', ...(shares ? ['allocations', 'bytes', 'at peak', 'leaked'] : [])]
+  return tableLines({ title: 'Processes', heads: [...heads, ...(hasCommands ? [' command'] : [])], rows }, columns)
 }
 
 function sumOf(all: Statistics['cpus']): number {

@@ -9,7 +9,16 @@ import { leakSections, peakSections, temporarySection } from './holders.js'
 import { unitName, type SiteNames } from './names.js'
 import { handoffTable, siteThreadTable } from './site-threads.js'
 import { summary, suppressedText } from './summary.js'
-import { definitionOf, overheadTable, siteTable, sizeTable, threadTable, valueTable, type SiteOrder } from './tables.js'
+import {
+  cpuTable,
+  definitionOf,
+  overheadTable,
+  processTable,
+  siteTable,
+  sizeTable,
+  threadTable,
+  type SiteOrder,
+} from './tables.js'
 import { timelineTable } from './timeline.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
@@ -97,10 +106,8 @@ const MAKERS: Readonly<
       : [],
   'site-threads': (statistics, { top, names }) => [siteThreadTable(statistics, top, names)],
   handoffs: (statistics, { top, names }) => [handoffTable(statistics, top, names)],
-  cpus: ({ cpus }, { top, names }) => [valueTable('CPUs', 'cpu', cpus, top, names.columns)],
-  processes: ({ processes, events }, { top, names }) => [
-    valueTable('Processes', 'process', processes, top, names.columns, events),
-  ],
+  cpus: ({ cpus }, { top, names }) => [cpuTable(cpus, top, names.columns)],
+  processes: (statistics, { top, names }) => [processTable(statistics, top, names.columns)],
 }
 
 /**

@@ -1,8 +1,9 @@
 import { APIS } from '../../event/fields.js'
 import { FAMILY_BITS } from '../../kernel/layouts/totals.js'
 import type { StatisticsKernel } from './kernel.js'
-import { API_FAMILIES, type ApiFamily, type Mismatch } from './result.js'
+import type { ApiFamily, Mismatch } from './result.js'
 
+const API_FAMILIES: readonly ApiFamily[] = ['malloc', 'new', 'kmalloc', 'kmem_cache', 'pages']
 const FAMILY_OF_API: Readonly<Record<(typeof APIS)[number], ApiFamily>> = {
   malloc: 'malloc',
   calloc: 'malloc',

@@ -15,11 +15,11 @@ import { StatisticsKernel } from './kernel.js'
 import { KeyCounts } from './key-counts.js'
 import { Outcomes } from './outcomes.js'
 import { residentSetOf } from './resident-set.js'
-import type { Statistics, ValueCount } from './result.js'
+import type { ProcessStatistics, Statistics, ValueCount } from './result.js'
 import { SiteTable } from './site-table.js'
 import { SiteThreads } from './site-threads.js'
 import { SizeTable } from './size-table.js'
-import { ThreadTable } from './thread-table.js'
+import { sharesByProcess, ThreadTable } from './thread-table.js'
 import { timelineOf } from './timeline.js'
 import { Times } from './times.js'
 import { mpatrolFigures, Reserves } from './totals.js'
@@ -199,6 +199,8 @@ export class StatisticsCollector {
     const residentSet = residentSetOf(kernel, peakBytes.event)
     const temporary = { heaptrack: kernel.amount(run.HEAPTRACK.value), memray: kernel.amount(run.MEMRAY.value) }
     const handoffs = { overflowed: siteThreads.lacksHandoffs }
+    const ofThreads = threads.result()
+    const ofProcesses = sharesByProcess(ofThreads)
     const full = { sites, sizes, threads, processes, cpus, siteThreads, handoffs }
     return {
       complete,
@@ -230,10 +232,10 @@ export class StatisticsCollector {
       },
       ...(time && { time }),
       sites: listed.sites ? sites.result(hasCpus, time !== undefined, siteThreads.bySite()) : [],
-      threads: threads.result(),
-      processes: processes.entries().map(({ key, count }): ValueCount => {
+      threads: ofThreads,
+      processes: processes.entries().map(({ key, count }): ProcessStatistics => {
         const command = threads.command(key)
-        return { value: key, events: count, ...(command !== undefined && { command }) }
+        return { value: key, events: count, ...ofProcesses?.get(key), ...(command !== undefined && { command }) }
       }),
       cpus: cpuCounts,
       ...(overhead && { overhead }),

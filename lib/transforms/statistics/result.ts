@@ -243,7 +243,11 @@ export interface TimelinePart {
 export interface ValueCount {
   value: bigint
   events: number
-  /** Of a process in a recording, if known: what it runs, without the program's folder, in at most 120 characters. */
+}
+
+/** The figures of a process: those of its threads, absent if some threads were counted as others. */
+export interface ProcessStatistics extends ValueCount, Partial<Shares> {
+  /** In a recording, if known: what it runs, without the program's folder, in at most 120 characters. */
   command?: string
 }
 
@@ -255,9 +259,7 @@ export interface Mismatch {
 }
 
 /** A family of functions: only functions of the same family may free what one of them allocates. */
-export const API_FAMILIES = ['malloc', 'new', 'kmalloc', 'kmem_cache', 'pages'] as const
-/** See `API_FAMILIES`. */
-export type ApiFamily = (typeof API_FAMILIES)[number]
+export type ApiFamily = 'malloc' | 'new' | 'kmalloc' | 'kmem_cache' | 'pages'
 
 /** The outcomes of reallocs. */
 export interface ReallocCounts {
@@ -380,7 +382,7 @@ export interface Statistics {
   /** The sites, those with the most allocated bytes first. */
   sites: SiteStatistics[]
   threads: ThreadStatistics[]
-  processes: ValueCount[]
+  processes: ProcessStatistics[]
   cpus: ValueCount[]
   overhead?: Overhead
   /** Present if events have a CPU: blocks freed on another CPU than the one that allocated them. */

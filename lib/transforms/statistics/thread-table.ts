@@ -5,8 +5,9 @@ import { Kind } from '../../event/fields.js'
 import { wellFormed } from '../../event/message-text.js'
 import { commandAt, hasRecordedNames, threadNameAt } from '../../event/recorded-names.js'
 import { T_EVENTS, T_FOREIGN, T_FREES, THREAD_BYTES } from '../../kernel/layouts/owners.js'
+import { addShares, noShares, sumOfShares } from './amounts.js'
 import type { StatisticsKernel } from './kernel.js'
-import type { Thread, ThreadStatistics } from './result.js'
+import type { Shares, Thread, ThreadStatistics } from './result.js'
 
 /** The maximum number of characters of a thread's name, of which Linux has 15, and of a command. */
 const LONGEST_NAME = 64
@@ -23,6 +24,21 @@ export function actingThreads(threads: readonly ThreadStatistics[]): ThreadStati
     // A thread's name is read last, because it is made then.
     (row) => row.allocated.blocks > 0 || row.frees > 0 || row.rest === 'others' || row.thread !== undefined,
   )
+}
+
+/**
+ * The figures of each process: those of its threads, added up. Those of the events without a process have no key.
+ * Undefined if some threads were counted as others.
+ */
+export function sharesByProcess(threads: readonly ThreadStatistics[]): Map<bigint | undefined, Shares> | undefined {
+  const processes = new Map<bigint | undefined, Shares>()
+  for (const thread of threads) {
+    if (thread.rest === 'others') return undefined
+    const known = processes.get(thread.process)
+    if (known !== undefined) addShares(known, thread)
+    else processes.set(thread.process, sumOfShares(thread, noShares()))
+  }
+  return processes
 }
 
 /** The actions of each thread, by the rows of `Callers`. */

@@ -109,6 +109,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     }
   >()
   const threads = new Map<string, Shares & { events: number; frees: number; foreignFrees: number; recent: Block[] }>()
+  const processes = new Map<string, Shares>()
   const sizesOf = new Map<bigint, SizeStatistics>()
   const lastOf = new Map<bigint | undefined, Block | undefined>()
   const moments: Moment[] = []
@@ -138,6 +139,12 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   const thread = (key: string) => {
     if (!threads.has(key)) threads.set(key, { events: 0, ...shares(), frees: 0, foreignFrees: 0, recent: [] })
     return threads.get(key) as NonNullable<ReturnType<typeof threads.get>>
+  }
+  /** The figures of the process of a thread. */
+  const process = (who: string) => {
+    const [key] = who.split(' ') as [string]
+    if (!processes.has(key)) processes.set(key, shares())
+    return processes.get(key) as Shares
   }
   const sizeOf = (size: bigint) => {
     if (!sizesOf.has(size))
@@ -176,7 +183,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     const leak = (block: Block) => {
       const { size, site: at, thread: who } = block
       leave(block)
-      for (const one of [leaked, site(at).leaked, thread(who).leaked]) add(one, size)
+      for (const one of [leaked, site(at).leaked, thread(who).leaked, process(who).leaked]) add(one, size)
       sizeOf(size).leaked++
     }
     times.push(isTimed ? events.flatMap(({ time }) => time ?? []) : [])
@@ -274,7 +281,11 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         for (const by of ['heaptrack', 'memray'] as const) {
           if (!isTemporary[by]) continue
           sizeOf(old.size).temporary[by]++
-          for (const one of [temporary, site(old.site).temporary, thread(old.thread).temporary]) add(one[by], old.size)
+          for (const one of [
+            temporary,
+            ...[site(old.site), thread(old.thread), process(old.thread)].map((row) => row.temporary),
+          ])
+            add(one[by], old.size)
         }
         lastOf.delete(event.process)
         if (family !== undefined && old.family !== undefined && family !== old.family) {
@@ -335,6 +346,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         from.taken += event.usable
       }
       add(thread(who).allocated, size)
+      add(process(who).allocated, size)
       const live = liveBytes()
       const now: Peak = {
         blocks: blocks.size,
@@ -361,6 +373,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   for (const { size, site: at, thread: who } of livingAtPeak) {
     add(site(at).atPeak, size)
     add(thread(who).atPeak, size)
+    add(process(who).atPeak, size)
     sizeOf(size).atPeak++
   }
 
@@ -460,6 +473,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     processes: byCount(tally(all.flatMap(({ process }) => process ?? []))).map(([value, events]) => ({
       value: value as bigint,
       events,
+      ...process(`${String(value)} `),
     })),
     cpus: byCount(tally(all.flatMap(({ cpu }) => cpu ?? []))).map(([value, events]) => ({
       value: BigInt(value),
