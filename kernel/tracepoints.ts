@@ -2,16 +2,17 @@
 
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
-import { MAX_LINE, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
+import { MAX_LINE, MAX_STACK, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
 import * as Column from './shared/columns'
-import { HAS_ADDRESS, HAS_COUNT, HAS_CPU, HAS_FIELDS, KIND_LOST } from './shared/event'
+import { HAS_ADDRESS, HAS_COUNT, HAS_CPU, HAS_FIELDS, HAS_STACK, KIND_LOST } from './shared/event'
 import { cutLine, endOfLine, findEither, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { decimal } from './shared/numbers'
-import { clearStrings, stringsFull } from './shared/strings'
+import { clearStrings, internList, stringsFull } from './shared/strings'
 import { fieldsText } from './tracepoints/fields'
 import { readCpu, readHead, setStyle, style } from './tracepoints/head'
 import { api, isUntimed, kind, textAt, timeEnd } from './tracepoints/name'
 import { NUMBER, skipSpaces, SLASH } from './tracepoints/scan'
+import { frames, readStack, stackLines } from './tracepoints/stack'
 import { readValues } from './tracepoints/values'
 
 export {
@@ -28,6 +29,7 @@ export {
   MODULE,
   NODE,
   SIZE,
+  STACK,
   THREAD,
   TIME,
   TYPE,
@@ -55,6 +57,8 @@ export let unread: u32 = 0
 export let firstUnread: u32 = 0
 /** The number of events that were read without an address, because the kernel hid it. */
 export let hidden: u32 = 0
+/** The line after the last that was read has an event whose stack may go on after the lines. */
+export let isHeld: bool = false
 /** The text has no line feed. */
 export let isLong: bool = false
 /** The line after the last that was read has an event and is too long. */
@@ -118,9 +122,10 @@ export function hasEvent(p: usize, end: usize): bool {
  * within reach of the first event.
  * @param pageSize bytes of a page
  * @param knownStyle how times are written in earlier lines
+ * @param isLast no lines follow
  * @returns the number of events read
  */
-export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, knownStyle: u32): u32 {
+export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, knownStyle: u32, isLast: bool): u32 {
   clearStrings()
   let i: u32 = 0
   let read: u32 = 0
@@ -132,10 +137,12 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
   while (end > p && load<u8>(end - 1) != LF) end--
   isLong = end == p
   isRefused = false
-  while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
+  isHeld = false
+  while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES - MAX_STACK)) {
     if (i > 0 && style == NO_STYLE && p - first >= TIME_WITHIN) break
     const lf = findLf(p)
     const lineEnd = endOfLine(p, lf)
+    let next = lf + 1
     let set: u32 = 0
     let isUnclear = false
     if (lineEnd - p < MAX_LINE) {
@@ -155,6 +162,17 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
           }
           store<u8>(Column.KIND + i, kind)
           store<u8>(Column.API + i, api)
+          next = readStack(p, next, end, isLast)
+          if (next == 0) {
+            isHeld = true
+            restoreEnd(lineEnd, lf)
+            break
+          }
+          read += stackLines
+          if (frames > 0) {
+            store<u32>(Column.STACK + ((<usize>i) << 2), internList(frames))
+            set |= HAS_STACK
+          }
           if ((set & HAS_ADDRESS) == 0) hidden++
         }
       } else {
@@ -181,7 +199,7 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
     }
     restoreEnd(lineEnd, lf)
     read++
-    p = lf + 1
+    p = next
   }
   position = p
   lines = read

@@ -53,6 +53,17 @@ export const WRAPPERS: readonly WrapperList[] = [
       scm_realloc*, scm_strdup*, scm_strndup*, scm_gc_malloc*, scm_gc_calloc*, scm_gc_realloc*, scm_gc_str*`),
   },
   {
+    // Of the kernel's tracepoints, stacks begin with the functions that report the event.
+    language: 'Linux kernel',
+    allocators: names(`
+      trace_event_raw_event_*, trace_event_buffer_*, perf_trace_*, __traceiter_*, kmalloc*, __kmalloc*, kzalloc*,
+      kcalloc*, krealloc*, kvmalloc*, __kvmalloc*, kvrealloc*, kstrdup*, kmemdup*, kmem_cache_alloc*, kmem_cache_zalloc,
+      __slab_alloc*, ___slab_alloc*, slab_alloc_node, new_slab*, allocate_slab, alloc_slab_page, mempool_alloc*,
+      mempool_kmalloc, __alloc_pages*, alloc_pages*, __alloc_frozen_pages*, alloc_frozen_pages*, alloc_page_interleave,
+      get_page_from_freelist, __get_free_pages*, get_free_pages*, get_zeroed_page*, folio_alloc*, __folio_alloc*,
+      vma_alloc_folio*, vmalloc*, __vmalloc*`),
+  },
+  {
     // Files, folders, threads, time, locales and modules. None of these calls the program while it allocates.
     language: 'C library',
     allocators: names(`

@@ -2,6 +2,7 @@ import { LineDecoder } from './line-decoder.js'
 import { EventBatch } from '../event/batch.js'
 import type { TextDecodeOptions } from '../event/format.js'
 import type { TraceHeader } from '../event/header.js'
+import type { StringTable } from '../event/strings.js'
 import type { Global } from '../kernel/load.js'
 import type { StringsExports, StringsKernel } from '../kernel/strings.js'
 
@@ -57,7 +58,7 @@ export abstract class LogDecoder extends LineDecoder {
 
   protected override read(): EventBatch {
     const { input } = this
-    const { run, columns, input: window, strings } = this.kernel
+    const { run, columns, input: window } = this.kernel
     const from = window.load(input, this.linesEnd)
     const count = this.decode(from, window.end)
     if (count === undefined) return this.nothing()
@@ -69,7 +70,12 @@ export abstract class LogDecoder extends LineDecoder {
     input.skip(run.position.value - from)
     this.line += run.lines.value
     if (run.isRefused.value !== 0) this.failure = this.tooLong(count)
-    return columns.take(count, run.fields.value, this.emptyHeader(), strings.take())
+    return columns.take(count, run.fields.value, this.emptyHeader(), this.takeStrings())
+  }
+
+  /** The strings of the events that were read. */
+  protected takeStrings(): StringTable {
+    return this.kernel.strings.take()
   }
 
   protected nothing(): EventBatch {

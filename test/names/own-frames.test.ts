@@ -5,7 +5,7 @@ import { WRAPPERS } from '../../lib/names/wrappers.js'
 
 /**
  * The innermost frames of stacks that heaptrack recorded of programs in each language, or heapflow's recorder for the
- * last two, and the one a row begins with.
+ * last two, and ftrace and perf of the kernel, and the one a row begins with.
  */
 const STACKS = JSON.parse(readFileSync(new URL('stacks.json', import.meta.url), 'utf8')) as Readonly<
   Record<string, readonly { own: string; stack: readonly string[] }[]>

@@ -83,7 +83,8 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
           const prefix = bytes.slice(0, length)
           const decoder = format.decoder(raw)
           const { events, error } = decodeAll(decoder, prefix, 64)
-          expect(events).toEqual(records.slice(0, events.length))
+          const whole = records.slice(0, events.length)
+          expect(withoutLastStack(events)).toEqual(withoutLastStack(whole))
           if (error !== undefined) checkError(error, format, events, length)
           else if (encoder !== undefined && (decoder.warnings ?? []).length === 0 && !lookedAhead.includes(name)) {
             // Then it is whole by itself: formats without an end mark can be cut between records. What it says is in
@@ -112,6 +113,11 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
     for (const { name, run } of checks)
       test(name, { tags: /endless|cannot be written/.test(name) || format.name === 'compact' ? ['slow'] : [] }, run)
   })
+}
+
+/** A text may have the lines of a stack after that of its event, and be cut within it. */
+function withoutLastStack(events: readonly TraceEvent[]): object[] {
+  return events.map((event, i) => (i === events.length - 1 ? { ...event, stack: undefined } : event))
 }
 
 function checkError(error: Error | undefined, format: Format, events: readonly TraceEvent[], length: number): void {

@@ -1,7 +1,9 @@
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
+import type { StringTable } from '../../event/strings.js'
 import { LogDecoder } from '../../text/log-decoder.js'
+import { withFrames } from './frames.js'
 import { NO_STYLE, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
 import { PAGE_SIZE } from './info.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
@@ -26,7 +28,7 @@ export class TracepointsDecoder extends LogDecoder {
   /** Objects of this decoder, because another header object begins another trace. */
   private readonly header = { ...HEADER }
   private readonly headerOfTicks = { ...HEADER_OF_TICKS }
-  /** The least number of bytes with which reading events without a time is tried again. */
+  /** The least number of bytes with which reading an event with a stack, or events without a time, is tried again. */
   private leastLength = 0
 
   /** @throws RangeError if the page size is invalid */
@@ -55,10 +57,11 @@ export class TracepointsDecoder extends LogDecoder {
 
   protected override decode(from: number, end: number): number | undefined {
     const { run } = this.kernel
-    const count = run.decode(from, end, BATCH_EVENTS, this.pageSize, this.style)
+    const count = run.decode(from, end, BATCH_EVENTS, this.pageSize, this.style, this.mustRead)
     // The header depends on how times are written, so a limited number of earlier events waits for the first time.
     const isLast = this.mustRead || end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
-    if (count > 0 && run.style.value === NO_STYLE && !isLast) {
+    const isHeld = run.isHeld.value !== 0 && run.position.value === from
+    if (isHeld || (count > 0 && run.style.value === NO_STYLE && !isLast)) {
       // Reading them again for every line would take quadratic time.
       const length = this.linesEnd - this.input.pos
       this.leastLength = length + (length >> 3) + 1
@@ -70,6 +73,10 @@ export class TracepointsDecoder extends LogDecoder {
     this.hidden += run.hidden.value
     this.style = run.style.value
     return count
+  }
+
+  protected override takeStrings(): StringTable {
+    return withFrames(super.takeStrings())
   }
 
   protected override finish(): void {

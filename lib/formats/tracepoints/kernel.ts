@@ -6,7 +6,8 @@ export { NO_STYLE, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.j
 
 /** The exports of kernel/tracepoints.ts, which documents them. */
 interface TracepointsExports extends LogExports {
-  decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number): number
+  decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number, isLast: boolean): number
+  readonly isHeld: Global
   readonly first: Global
   readonly unread: Global
   readonly firstUnread: Global

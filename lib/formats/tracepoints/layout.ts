@@ -15,7 +15,7 @@ export const HEADER_OF_TICKS: TraceHeader = { format: NAME }
 
 export const DEFAULT_PAGE_SIZE = 4096
 
-const COMMON = ['api', 'thread', 'cpu', 'time', 'address', 'size', 'callSite', 'function', 'type'] as const
+const COMMON = ['api', 'thread', 'cpu', 'time', 'address', 'size', 'callSite', 'function', 'type', 'stack'] as const
 
 /** The fields of each kind. */
 export const CARRIED: Carried = {

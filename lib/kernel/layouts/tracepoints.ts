@@ -7,3 +7,6 @@ export const SECONDS = 1
 export const TICKS = 2
 /** How far behind an event without a time the first time may be, in bytes, that says how times are written. */
 export const TIME_WITHIN = 65_536
+/** The maximum number of frames of a stack, and of the bytes of its lines. What follows is skipped. */
+export const MAX_FRAMES = 512
+export const MAX_STACK = 65_536

@@ -274,6 +274,89 @@ describe('values', () => {
   })
 })
 
+describe('stacks', () => {
+  const stacks = (text: string, size?: number) => {
+    const { events, warnings } = decode(text, size)
+    return { stacks: events.map(({ stack }) => stack), warnings }
+  }
+  const OF_PERF = [
+    `      ls 7 [001]     1.000000: kmem:${FREE}`,
+    '\tffffffff8162e91f kfree+0x20f ([kernel.kallsyms])',
+    '\tffffffffc0123456 ext4_free+0x1f ([ext4])',
+    '\t          55d0f0 ns::f(int) const+0x5 (/tmp/a b (deleted))',
+    '\t          55d0f2 operator new(unsigned) (/bin/app)',
+    '\t          55d0f2 g (inlined)',
+    '\t    7f44fbef2ad7 [unknown] ([unknown])',
+    '\t               0 [unknown] ([unknown])',
+    '',
+    `      ls 7 [001]     1.000001: kmem:${FREE}`,
+    '      dd 7 [001]     1.000002: sched:sched_waking: comm=dd (x)',
+  ]
+  const OF_FTRACE = [
+    `            true-12732   [001] .....     1.000000: ${FREE}`,
+    '            true-12732   [001] .....     1.000001: <stack trace>',
+    ' => trace_event_raw_event_kfree',
+    ' => kfree+0x20f/0x3a0',
+    ' => ext4_free+0x1/0x2 [ext4]',
+    ' => __fput <ffffffff8157add8>',
+    `            true-12732   [001] .....     1.000002: ${FREE}`,
+    `           other-7       [000] .....     1.000002: ${FREE}`,
+    '            true-12732   [001] .....     1.000003: <stack trace>',
+    ' => kfree',
+  ]
+  const OF_TRACE_CMD = [
+    `            true-12732 [001]     1.000000: ${FREE}`,
+    '            true-12732 [001]     1.000001: kernel_stack:         <stack trace >',
+    '=> kfree (ffffffff8162e91f)',
+    '=> do_syscall_64 (ffffffff821ed511)',
+  ]
+
+  it.each([1, 7, 300, 65_536])('of perf script, in pieces of %i', (size) => {
+    expect(stacks(OF_PERF.map((line) => `${line}\n`).join(''), size)).toEqual({
+      stacks: [
+        [
+          'kfree [0xffffffff8162e91f]',
+          'ext4_free in ext4 [0xffffffffc0123456]',
+          'ns::f(int) const in /tmp/a b (deleted) [0x55d0f0]',
+          'operator new(unsigned) in /bin/app [0x55d0f2]',
+          'g [0x55d0f2] inlined',
+          '[0x7f44fbef2ad7]',
+          '[unknown]',
+        ],
+        undefined,
+      ],
+      warnings: [expect.stringMatching(/: 1; the first is line 11$/)],
+    })
+  })
+
+  it.each([1, 7, 300, 65_536])('of ftrace, if those of the event directly before them, in pieces of %i', (size) => {
+    expect(stacks(OF_FTRACE.map((line) => `${line}\r\n`).join(''), size)).toEqual({
+      stacks: [
+        ['trace_event_raw_event_kfree', 'kfree', 'ext4_free in ext4', '__fput [0xffffffff8157add8]'],
+        undefined,
+        undefined,
+      ],
+      warnings: [expect.stringMatching(/: 2; the first is line 9$/)],
+    })
+  })
+
+  it('of trace-cmd', () => {
+    expect(stacks(OF_TRACE_CMD.map((line) => `${line}\n`).join(''))).toEqual({
+      stacks: [['kfree [0xffffffff8162e91f]', 'do_syscall_64 [0xffffffff821ed511]']],
+      warnings: [],
+    })
+  })
+
+  it('have a limited length, and take time in proportion to it', () => {
+    const frame = '\tffffffff8162e91f kfree+0x20f ([kernel.kallsyms])\n'
+    const time = stopwatch()
+    const found = stacks(`${OF_PERF[0]}\n${frame.repeat(20_000)}`, 64)
+    expect(time()).toBeLessThan(5000)
+    expect(found.stacks).toEqual([Array.from({ length: 512 }, () => 'kfree [0xffffffff8162e91f]')])
+    expect(found.warnings).toEqual([expect.stringMatching(/: 19488; the first is line 514$/)])
+  })
+})
+
 describe('hostile input', () => {
   it('lines without end are skipped in bounded memory', () => {
     const decoder = new TracepointsDecoder()
@@ -283,8 +366,10 @@ describe('hostile input', () => {
       expect(decoder.next()).toBeNull()
     }
     decoder.feed(new Uint8Array(Buffer.from(`\nls-1 [000] 1.000000: ${FREE}\n`)))
-    expect(decoder.next()?.count).toBe(1)
+    // A stack may follow.
+    expect(decoder.next()).toBeNull()
     decoder.end()
+    expect(decoder.next()?.count).toBe(1)
     decoder.next()
     expect(decoder.warnings[0]).toContain(
       'skipped lines that are no events of the slab or page allocator: 1; the first is line 1',
