@@ -24,6 +24,12 @@ export interface Flag {
   readonly group?: string
 }
 
+/** A flag. @param usage as the help shows it, such as `-o, --output FILE` @param more its other properties */
+export function flag(usage: string, help: string, more: Omit<Flag, 'name' | 'short' | 'value' | 'help'> = {}): Flag {
+  const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: (.+))?$/.exec(usage) ?? []
+  return { name, ...(short !== undefined && { short }), ...(value !== undefined && { value }), help, ...more }
+}
+
 /** The parsed arguments: values by flag name, and operands. */
 export interface Arguments {
   /** Every value of a flag, in order; empty if it was not given. */
@@ -39,12 +45,6 @@ export interface Arguments {
   readonly operands: readonly string[]
 }
 
-/** An example of use, as in the help and the documents. */
-export interface Example {
-  readonly command: string
-  readonly means: string
-}
-
 /**
  * A command as data. `run` imports its implementation, so that parsing flags and printing help do not load it.
  */
@@ -57,7 +57,8 @@ export interface Command {
   /** One or more paragraphs for the help, after the summary. */
   readonly description: string
   readonly flags: readonly Flag[]
-  readonly examples: readonly Example[]
+  /** By the command of each, what it means. */
+  readonly examples: Readonly<Record<string, string>>
   /** It may work long on small operands, because they are no traces, or because its user goes on asking. */
   readonly isOpenEnded?: true
   /** What its exit status means, where that differs from what it means for most commands: see the manual page. */

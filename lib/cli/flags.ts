@@ -1,23 +1,21 @@
 import { targets } from '../exports/targets.js'
 import { FORMATS } from '../formats/index.js'
 import { MERGE_WINDOW, TEMPORARY_DEFINITIONS } from '../transforms/option-values.js'
-import type { Command, Flag } from './command.js'
+import { flag, type Command, type Flag } from './command.js'
 import { FRAMES } from './defaults.js'
 
 /** Flags that every command has. */
 export const COMMON_FLAGS: readonly Flag[] = [
-  { name: 'help', short: 'h', help: 'Show this help' },
-  { name: 'version', help: "Show heapflow's version" },
+  flag('-h, --help', 'Show this help'),
+  flag('--version', "Show heapflow's version"),
 ]
 
 /** Adds formats to those that are read and written. */
-export const FORMAT_MODULE: Flag = {
-  name: 'format-module',
-  value: 'FILE',
-  reads: true,
-  help: 'Read and write the formats, too, that this JavaScript module exports: see docs/formats.md',
-  repeat: true,
-}
+export const FORMAT_MODULE: Flag = flag(
+  '--format-module FILE',
+  'Read and write the formats, too, that this JavaScript module exports: see docs/formats.md',
+  { reads: true, repeat: true },
+)
 
 /** All flags of a command: its own and those that commands share. */
 export function flagsOf({ name, flags }: Command): readonly Flag[] {
@@ -28,35 +26,28 @@ export function flagsOf({ name, flags }: Command): readonly Flag[] {
 
 /** Flags that compress what a command writes. */
 export const COMPRESSION_FLAGS: readonly Flag[] = [
-  { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
-  { name: 'zstd', help: 'Compress the output with zstd (needs Node 22.15 or newer)' },
+  flag('-z, --gzip', 'Compress the output with gzip'),
+  flag('--zstd', 'Compress the output with zstd (needs Node 22.15 or newer)'),
 ]
 
 /** Flags of every command that writes one stream. */
 export const OUTPUT_FLAGS: readonly Flag[] = [
-  {
-    name: 'output',
-    short: 'o',
-    value: 'FILE',
-    help: 'Write to FILE instead of standard output; a name that ends in .gz or .zst is compressed',
-  },
+  flag('-o, --output FILE', 'Write to FILE instead of standard output; a name that ends in .gz or .zst is compressed'),
   ...COMPRESSION_FLAGS,
 ]
 
 /** The flag of every command that writes a format which cannot carry everything. */
-export const STRICT_FLAG: Flag = {
-  name: 'strict',
-  help: 'Fail at the first event or field that the target format cannot represent, instead of dropping it',
-}
+export const STRICT_FLAG: Flag = flag(
+  '--strict',
+  'Fail at the first event or field that the target format cannot represent, instead of dropping it',
+)
 
 /** Makes commands that write lines of JSON write columns instead. */
-export const ARROW_FLAG: Flag = {
-  name: 'arrow',
-  short: 'u',
-  help:
-    'Write an Arrow stream instead of lines of JSON, which the next command reads faster; with HEAPFLOW_WIRE=arrow ' +
+export const ARROW_FLAG: Flag = flag(
+  '-u, --arrow',
+  'Write an Arrow stream instead of lines of JSON, which the next command reads faster; with HEAPFLOW_WIRE=arrow ' +
     'in the environment, every command does so whose output is a pipe',
-}
+)
 
 /** Choose the format of the output of commands that can write any. */
 export const TO_FLAGS: readonly Flag[] = [
@@ -76,48 +67,43 @@ export const TO_FLAGS: readonly Flag[] = [
 export const EVENT_FLAGS: readonly Flag[] = [...OUTPUT_FLAGS, ...TO_FLAGS, STRICT_FLAG]
 
 /** The flag of commands that have one figure of temporary allocations. */
-export const TEMPORARY_FLAG: Flag = {
-  name: 'temporary-by',
-  value: 'WHOSE',
-  help:
-    "Take heaptrack's definition of temporary allocations (default: the next call of the process frees the block) or " +
+export const TEMPORARY_FLAG: Flag = flag(
+  '--temporary-by WHOSE',
+  "Take heaptrack's definition of temporary allocations (default: the next call of the process frees the block) or " +
     "memray's (its thread frees it, after at most one other allocation)",
-  values: TEMPORARY_DEFINITIONS,
-}
+  { values: TEMPORARY_DEFINITIONS },
+)
 
 /** The flags of commands that show stacks in one line: see docs/rows.md. */
 export const ROW_FLAGS: readonly Flag[] = [
-  {
-    name: 'depth',
-    value: 'N',
-    help: `Show the N innermost frames of each stack, however wide (default: at most ${FRAMES}, as many as fit)`,
-  },
-  {
-    name: 'hide',
-    value: 'REGEX',
-    help: 'Begin no row with a frame that matches, as with malloc, operator new and other wrappers of allocation',
-    repeat: true,
-  },
-  { name: 'show', value: 'WHAT', help: 'all: begin rows with the innermost frame, whatever it is', values: ['all'] },
-  { name: 'full', help: 'Show whole names and paths, with template arguments and parameters' },
-  {
-    name: 'width',
-    value: 'N',
-    help: 'Make lines fit N columns (default: COLUMNS in the environment, or the width of the terminal, or 100)',
-  },
+  flag(
+    '--depth N',
+    `Show the N innermost frames of each stack, however wide (default: at most ${FRAMES}, as many as fit)`,
+  ),
+  flag(
+    '--hide REGEX',
+    'Begin no row with a frame that matches, as with malloc, operator new and other wrappers of allocation',
+    { repeat: true },
+  ),
+  flag('--show WHAT', 'all: begin rows with the innermost frame, whatever it is', { values: ['all'] }),
+  flag('--full', 'Show whole names and paths, with template arguments and parameters'),
+  flag(
+    '--width N',
+    'Make lines fit N columns (default: COLUMNS in the environment, or the width of the terminal, or 100)',
+  ),
 ]
 
 /** The flag of commands whose rows can have their callers below. */
-export const TREE_FLAG: Flag = {
-  name: 'tree',
-  help: "Add sites up by the program's own innermost frame, and show the callers below each row",
-}
+export const TREE_FLAG: Flag = flag(
+  '--tree',
+  "Add sites up by the program's own innermost frame, and show the callers below each row",
+)
 
 /** The flag of commands that take names of functions from the modules of this machine. */
-export const SYMBOLIZE_FLAG: Flag = {
-  name: 'no-symbolize',
-  help: 'Take no names of functions from the modules of this machine, where the trace has only their offsets',
-}
+export const SYMBOLIZE_FLAG: Flag = flag(
+  '--no-symbolize',
+  'Take no names of functions from the modules of this machine, where the trace has only their offsets',
+)
 
 /** The sentences of their help about it. */
 export const SYMBOLIZE_HELP =
@@ -130,15 +116,12 @@ export const SYMBOLIZE_HELP =
 
 /** Leave known leaks out. */
 export const SUPPRESS_FLAGS: readonly Flag[] = [
-  {
-    name: 'suppress',
-    value: 'FILE',
+  flag('--suppress FILE', 'Leave leaks out that FILE names: rules of LeakSanitizer, heaptrack or valgrind', {
     reads: true,
-    help: 'Leave leaks out that FILE names: rules of LeakSanitizer, heaptrack or valgrind',
     repeat: true,
-  },
-  { name: 'suppress-known', help: 'Leave out what the libraries of C, C++, Fortran and GLib keep until the end' },
-  { name: 'suppress-embedded', help: 'Leave out what the program itself names, by rules that heaptrack notes' },
+  }),
+  flag('--suppress-known', 'Leave out what the libraries of C, C++, Fortran and GLib keep until the end'),
+  flag('--suppress-embedded', 'Leave out what the program itself names, by rules that heaptrack notes'),
 ]
 
 /** The names of these flags. */
@@ -167,10 +150,8 @@ export const FROM_FLAG: Flag = {
 }
 
 /** The flag of commands that merge several files. */
-export const WINDOW_FLAG: Flag = {
-  name: 'window',
-  value: 'N',
-  help:
-    `Put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more ` +
+export const WINDOW_FLAG: Flag = flag(
+  '--window N',
+  `Put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more ` +
     'than 16 files)',
-}
+)

@@ -22,11 +22,11 @@ export const heapflow: Command = {
     { title: 'Help', rows: [['help [COMMAND]', 'show this help, or that of a command'], row(completion)] },
   ],
   flags: [],
-  examples: [
-    { command: 'heapflow stats app.mtrc.gz', means: 'who holds memory, and who leaks it' },
-    { command: 'heapflow convert dump.zip app.hatf.gz', means: 'an Android dump as compact HATF' },
-    { command: 'heapflow help filter', means: 'the help of hf-filter' },
-  ],
+  examples: {
+    'heapflow stats app.mtrc.gz': 'who holds memory, and who leaks it',
+    'heapflow convert dump.zip app.hatf.gz': 'an Android dump as compact HATF',
+    'heapflow help filter': 'the help of hf-filter',
+  },
   choose(argv) {
     const [word, ...rest] = argv
     if (word === 'help') return rest[0] === undefined ? [heapflow, ['--help']] : [named(rest[0]), ['--help']]

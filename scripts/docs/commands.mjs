@@ -26,7 +26,7 @@ export function commandPage(command) {
       ]),
       ...(command.memory === undefined ? [] : ['## Memory', sentence(command.memory.replace(/\.$/, ''))]),
       '## Examples',
-      ...command.examples.flatMap(({ command: line, means }) => [
+      ...Object.entries(command.examples).flatMap(([line, means]) => [
         `${sentence(means).replace(/\.$/, ':')}`,
         fence([line]),
       ]),

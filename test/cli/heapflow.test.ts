@@ -78,7 +78,7 @@ describe('flags', () => {
     summary: 'x',
     operands: '',
     description: 'x',
-    examples: [],
+    examples: {},
     flags: [
       { name: 'kind', value: 'KIND', help: 'k', repeat: true, values: ['alloc', 'free'] },
       { name: 'output', short: 'o', value: 'FILE', help: 'o' },

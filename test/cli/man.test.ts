@@ -44,7 +44,7 @@ describe.skipIf(!has('groff'))('pages', () => {
       expect(text).toContain(`--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`} `)
       expect(text).toContain(flag.help.replace(/\s+/g, ' '))
     }
-    for (const { command: line } of command.examples) expect(text).toContain(line)
+    for (const line of Object.keys(command.examples)) expect(text).toContain(line)
     if (command !== heapflow) expect(text).toContain('SEE ALSO heapflow(1)')
   })
 
@@ -58,7 +58,7 @@ describe.skipIf(!has('groff'))('pages', () => {
       memory: odd.split('\n')[0] as string,
       sections: [{ title: 'A "title"', rows: [["'term", '.text']] }],
       flags: [{ name: 'flag', help: '.help', value: "'V", group: '.group "x"' }],
-      examples: [{ command: ".dot 'quote' \\e", means: "'means" }],
+      examples: { ".dot 'quote' \\e": "'means" },
       run: async () => {},
     }
     const text = rendered(manPage(command, '1.2.3', ['odd', 'heapflow']))

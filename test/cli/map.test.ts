@@ -30,7 +30,7 @@ describe('hf-map', () => {
   })
 
   test('the expression of the help takes events without the field that it changes', async () => {
-    const [expression] = map.examples.flatMap(({ command }) => /-e '.*?'/.exec(command) ?? [])
+    const [expression] = Object.keys(map.examples).flatMap((command) => /-e '.*?'/.exec(command) ?? [])
     const { code, stdout } = await shell(`hf-map ${expression}`, TRACE)
     expect([code, stdout.toString()]).toEqual([0, TRACE.replace('"size":4', '"size":16')])
   })

@@ -1,5 +1,5 @@
 import { TABLE_FORMATS } from '../../exports/tables/formats.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { ARROW_FLAG, OUTPUT_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const blocks: Command = {
@@ -23,33 +23,23 @@ export const blocks: Command = {
     'grows with the live blocks (150 to 420 bytes each), with their sites, and with the distinct stacks. With ' +
     '--full-stacks, each distinct stack of live blocks takes 3 to 4 times the bytes of its text.',
   flags: [
-    { name: 'spans', help: 'Write a row for each size that a block had, also where realloc resized it' },
-    {
-      name: 'stacks',
-      value: 'FILE',
-      help: 'Write the table of stacks to FILE, in the format of its name; with another name in that of the rows',
-    },
-    { name: 'full-stacks', help: 'Write the whole stack in each row, in the columns stack and site' },
-    {
-      name: 'to',
-      value: 'FORMAT',
-      help: 'Write this format; by default what the name after -o says, else ndjson',
+    flag('--spans', 'Write a row for each size that a block had, also where realloc resized it'),
+    flag(
+      '--stacks FILE',
+      'Write the table of stacks to FILE, in the format of its name; with another name in that of the rows',
+    ),
+    flag('--full-stacks', 'Write the whole stack in each row, in the columns stack and site'),
+    flag('--to FORMAT', 'Write this format; by default what the name after -o says, else ndjson', {
       values: TABLE_FORMATS.map(({ name }) => name),
-    },
+    }),
     SYMBOLIZE_FLAG,
     ARROW_FLAG,
     ...OUTPUT_FLAGS,
   ],
-  examples: [
-    {
-      command: 'hf-blocks -o blocks.parquet --stacks stacks.parquet app.hfrec',
-      means: 'two tables for DuckDB, pandas or polars',
-    },
-    {
-      command: 'hf-blocks app.mtrc | jq -c \'select(.ending == "live") | [.size, .frame]\'',
-      means: 'what was never freed',
-    },
-    { command: 'hf-filter --thread 3 --lifetimes app.mtrc | hf-blocks --to csv', means: 'the blocks of one thread' },
-  ],
+  examples: {
+    'hf-blocks -o blocks.parquet --stacks stacks.parquet app.hfrec': 'two tables for DuckDB, pandas or polars',
+    'hf-blocks app.mtrc | jq -c \'select(.ending == "live") | [.size, .frame]\'': 'what was never freed',
+    'hf-filter --thread 3 --lifetimes app.mtrc | hf-blocks --to csv': 'the blocks of one thread',
+  },
   run: async (args) => (await import('./blocks.run.js')).runBlocks(args),
 }

@@ -1,5 +1,5 @@
 import { BUDGET_FIGURES } from '../../transforms/option-values.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { CHECK_FILE, CHECK_FORMATS, CHECK_SITES } from '../defaults.js'
 import { OUTPUT_FLAGS, ROW_FLAGS, SUPPRESS_FLAGS, SUPPRESS_HELP, TEMPORARY_FLAG } from '../flags.js'
 
@@ -40,60 +40,38 @@ export const check: Command = {
       repeat: true,
       group: 'Budgets',
     })),
-    {
-      name: 'grow',
-      value: 'FIGURE=LIMIT,...',
-      help: 'Limit the growth of figures since the baseline; their names are those of --max-...',
+    flag(
+      '--grow FIGURE=LIMIT,...',
+      'Limit the growth of figures since the baseline; their names are those of --max-...',
+      { repeat: true, group: 'Budgets' },
+    ),
+    flag('--at PATTERN', 'The budgets that follow are of the functions that match, with what they call', {
       repeat: true,
       group: 'Budgets',
-    },
-    {
-      name: 'at',
-      value: 'PATTERN',
-      help: 'The budgets that follow are of the functions that match, with what they call',
+    }),
+    flag('--each PATTERN', 'The budgets that follow are of each function that matches, without what it calls', {
       repeat: true,
       group: 'Budgets',
-    },
-    {
-      name: 'each',
-      value: 'PATTERN',
-      help: 'The budgets that follow are of each function that matches, without what it calls',
-      repeat: true,
-      group: 'Budgets',
-    },
-    { name: 'budgets', value: 'FILE', reads: true, help: 'Read budgets from a JSON file, too', group: 'Budgets' },
-    {
-      name: 'baseline',
-      value: 'FILE',
+    }),
+    flag('--budgets FILE', 'Read budgets from a JSON file, too', { reads: true, group: 'Budgets' }),
+    flag('--baseline FILE', 'A trace of an earlier version, for --grow; repeat it for several runs', {
       reads: true,
-      help: 'A trace of an earlier version, for --grow; repeat it for several runs',
       repeat: true,
-    },
-    {
-      name: 'to',
-      value: 'FORM',
-      help: `Write the result in this form (default ${CHECK_FORMATS[0]})`,
-      values: CHECK_FORMATS,
-    },
+    }),
+    flag('--to FORM', `Write the result in this form (default ${CHECK_FORMATS[0]})`, { values: CHECK_FORMATS }),
     TEMPORARY_FLAG,
-    { name: 'top', value: 'N', help: `Name at most N sites for each budget that is exceeded (default ${CHECK_SITES})` },
+    flag('--top N', `Name at most N sites for each budget that is exceeded (default ${CHECK_SITES})`),
     ...SUPPRESS_FLAGS,
     ...ROW_FLAGS,
     ...OUTPUT_FLAGS,
   ],
-  examples: [
-    {
-      command: 'hf-check run.hfc --max-peak 200M --max-leaked 0 --max-temporary 20%',
-      means: 'fail if the program takes too much, leaks, or allocates in vain',
-    },
-    {
-      command: "hf-check run.hfc --baseline main.hfc --grow peak=5%,allocations=2% --each '*' --grow peak=10%+64K",
-      means: 'fail if the program, or one of its functions, takes more memory than before',
-    },
-    {
-      command: 'hf-check run1.hfc run2.hfc run3.hfc --budgets ci/memory.json --to junit -o memory.xml',
-      means: 'check three runs, and write the result for a server',
-    },
-  ],
+  examples: {
+    'hf-check run.hfc --max-peak 200M --max-leaked 0 --max-temporary 20%':
+      'fail if the program takes too much, leaks, or allocates in vain',
+    "hf-check run.hfc --baseline main.hfc --grow peak=5%,allocations=2% --each '*' --grow peak=10%+64K":
+      'fail if the program, or one of its functions, takes more memory than before',
+    'hf-check run1.hfc run2.hfc run3.hfc --budgets ci/memory.json --to junit -o memory.xml':
+      'check three runs, and write the result for a server',
+  },
   run: async (args) => (await import('./check.run.js')).runCheck(args),
 }

@@ -17,10 +17,10 @@ export const convert: Command = {
     'constant; some formats grow with the live blocks: mpatrol indices (as source or target) by 60 to 150 bytes ' +
     'each, the target heaptrack by 35 to 125, the target compact by 90 to 250, the target c by 50 to 150.',
   flags: [...TO_FLAGS, FROM_FLAG, ...OUTPUT_FLAGS, STRICT_FLAG, ...conversionFlags()],
-  examples: [
-    { command: 'hf-convert app.mtrc app.hatf', means: 'mpatrol to HATF' },
-    { command: 'hf-convert app.mtrc calls.c', means: 'a program in C that makes the same calls' },
-    { command: 'hf-convert dump.zip --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },
-  ],
+  examples: {
+    'hf-convert app.mtrc app.hatf': 'mpatrol to HATF',
+    'hf-convert app.mtrc calls.c': 'a program in C that makes the same calls',
+    'hf-convert dump.zip --to ndjson | jq -c .': 'look at an Android dump as it was shipped',
+  },
   run: async (args) => (await import('./convert.run.js')).runConvert(args),
 }

@@ -1,5 +1,5 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { DIFF_FORMS, DIFF_ORDERS, TOP } from '../defaults.js'
 import * as Flags from '../flags.js'
 
@@ -20,37 +20,33 @@ export const diff: Command = {
     'the part of NEW that was read is written before the error.',
   memory: 'grows with the live blocks of one trace at a time (75 to 140 bytes each), and the stacks of both.',
   flags: [
-    { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
-    { name: 'top', value: 'N', help: `Show at most N sites (default ${TOP}; JSON: all)` },
+    flag('--sort KEY', `Order sites by this figure (default ${DIFF_ORDERS[0]})`, { values: DIFF_ORDERS }),
+    flag('--top N', `Show at most N sites (default ${TOP}; JSON: all)`),
     ...Flags.ROW_FLAGS,
     Flags.TREE_FLAG,
-    {
-      name: 'match',
-      value: 'HOW',
-      help: 'Match frames by names (default), also by lines, or also by the addresses of those without a function',
-      values: PROFILE_MATCHES,
-    },
+    flag(
+      '--match HOW',
+      'Match frames by names (default), also by lines, or also by the addresses of those without a function',
+      { values: PROFILE_MATCHES },
+    ),
     Flags.TEMPORARY_FLAG,
-    { name: 'json', help: 'Write the difference as JSON' },
-    {
-      name: 'to',
-      value: 'FORM',
-      help: 'Write a page for the browser: flame graph and tables by change, both runs over time (see hf-report)',
-      values: DIFF_FORMS,
-    },
-    { name: 'collapsed', help: 'Write collapsed stacks with the old and the new bytes, for differential flame graphs' },
-    { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
+    flag('--json', 'Write the difference as JSON'),
+    flag(
+      '--to FORM',
+      'Write a page for the browser: flame graph and tables by change, both runs over time (see hf-report)',
+      { values: DIFF_FORMS },
+    ),
+    flag('--collapsed', 'Write collapsed stacks with the old and the new bytes, for differential flame graphs'),
+    flag('--thread-root', 'Put the thread that allocated at the root of each stack'),
     ...Flags.SUPPRESS_FLAGS,
     Flags.SYMBOLIZE_FLAG,
     ...Flags.OUTPUT_FLAGS,
   ],
-  examples: [
-    { command: 'hf-diff before.mtrc after.mtrc', means: 'what leaks now, and did not' },
-    { command: 'hf-diff --to html -o diff.html before.mtrc after.mtrc', means: 'the same as a page for the browser' },
-    {
-      command: 'hf-diff --collapsed --sort peak a.mtrc b.mtrc | flamegraph.pl > diff.svg',
-      means: 'a differential flame graph of the peaks',
-    },
-  ],
+  examples: {
+    'hf-diff before.mtrc after.mtrc': 'what leaks now, and did not',
+    'hf-diff --to html -o diff.html before.mtrc after.mtrc': 'the same as a page for the browser',
+    'hf-diff --collapsed --sort peak a.mtrc b.mtrc | flamegraph.pl > diff.svg':
+      'a differential flame graph of the peaks',
+  },
   run: async (args) => (await import('./diff.run.js')).runDiff(args),
 }

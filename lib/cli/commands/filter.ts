@@ -1,5 +1,5 @@
 import { APIS, GROUP_FIELDS, KINDS, type GroupFieldType } from '../../event/fields.js'
-import type { Command, Flag } from '../command.js'
+import { flag, type Command, type Flag } from '../command.js'
 import { EVENT_FLAGS, TEMPORARY_FLAG } from '../flags.js'
 
 /** The help for the flags of fields of groups, by how they are stored. */
@@ -12,63 +12,46 @@ const GROUP_HELP: Readonly<Record<GroupFieldType, (name: string) => Pick<Flag, '
 }
 
 const CRITERIA: readonly Flag[] = [
-  { name: 'thread', value: 'N', help: 'Events of this thread', repeat: true },
-  {
-    name: 'process',
-    value: 'N',
-    help: 'Events of this process; none: events without one, as of the first process of a recording',
+  flag('--thread N', 'Events of this thread', { repeat: true }),
+  flag('--process N', 'Events of this process; none: events without one, as of the first process of a recording', {
     repeat: true,
-  },
-  { name: 'heap', value: 'N', help: 'Events of this heap (0x... or decimal)', repeat: true },
-  { name: 'cpu', value: 'N', help: 'Events of this CPU', repeat: true },
-  { name: 'kind', value: 'KIND', help: 'Events of this kind', repeat: true, values: KINDS },
-  { name: 'api', value: 'NAME', help: 'Events made by this function', repeat: true, values: APIS },
-  {
-    name: 'size',
-    value: 'A..B',
-    help: 'Sizes from A to B bytes; either may be missing, and end in K, M or G',
-    repeat: true,
-  },
-  { name: 'address', value: 'A..B', help: 'Addresses from A to B', repeat: true },
-  { name: 'time', value: 'A..B', help: "Times from A to B, in the trace's unit", repeat: true },
-  { name: 'events', value: 'A..B', help: 'The events number A to B of the input, counted from 1', repeat: true },
-  {
-    name: 'part',
-    value: 'I/N',
-    help: 'Part I of N parts with as many events each, from 1, of a compact trace with checkpoints',
-  },
-  {
-    name: 'function',
-    value: 'NAME',
-    help: 'Events from this function: the whole name, or /a regular expression/, after which i, m, s and u may follow',
-    repeat: true,
-  },
-  { name: 'file', value: 'NAME', help: 'Events from this source file, likewise', repeat: true },
-  { name: 'module', value: 'NAME', help: 'Events from this program or library, likewise', repeat: true },
-  { name: 'type', value: 'NAME', help: 'Blocks of this type, likewise', repeat: true },
-  {
-    name: 'stack',
-    value: 'NAME',
-    help:
-      'Events with this function anywhere on the stack; /a regular expression/ may also match the file or module of ' +
+  }),
+  flag('--heap N', 'Events of this heap (0x... or decimal)', { repeat: true }),
+  flag('--cpu N', 'Events of this CPU', { repeat: true }),
+  flag('--kind KIND', 'Events of this kind', { repeat: true, values: KINDS }),
+  flag('--api NAME', 'Events made by this function', { repeat: true, values: APIS }),
+  flag('--size A..B', 'Sizes from A to B bytes; either may be missing, and end in K, M or G', { repeat: true }),
+  flag('--address A..B', 'Addresses from A to B', { repeat: true }),
+  flag('--time A..B', "Times from A to B, in the trace's unit", { repeat: true }),
+  flag('--events A..B', 'The events number A to B of the input, counted from 1', { repeat: true }),
+  flag('--part I/N', 'Part I of N parts with as many events each, from 1, of a compact trace with checkpoints'),
+  flag(
+    '--function NAME',
+    'Events from this function: the whole name, or /a regular expression/, after which i, m, s and u may follow',
+    { repeat: true },
+  ),
+  flag('--file NAME', 'Events from this source file, likewise', { repeat: true }),
+  flag('--module NAME', 'Events from this program or library, likewise', { repeat: true }),
+  flag('--type NAME', 'Blocks of this type, likewise', { repeat: true }),
+  flag(
+    '--stack NAME',
+    'Events with this function anywhere on the stack; /a regular expression/ may also match the file or module of ' +
       'a frame. Most frees have no stack: see --lifetimes. Recordings of hf-record have functions after hf-symbolize',
-    repeat: true,
-  },
+    { repeat: true },
+  ),
   ...GROUP_FIELDS.map(({ name, type }): Flag => ({ name, ...GROUP_HELP[type](name), repeat: true })),
-  { name: 'leaked', help: 'Allocations whose block is never freed, its reallocs, and the end of its process' },
-  {
-    name: 'temporary',
-    help: 'Temporary allocations: those that the next call of the process frees, unless --temporary-by says otherwise',
-  },
+  flag('--leaked', 'Allocations whose block is never freed, its reallocs, and the end of its process'),
+  flag(
+    '--temporary',
+    'Temporary allocations: those that the next call of the process frees, unless --temporary-by says otherwise',
+  ),
   TEMPORARY_FLAG,
-  {
-    name: 'live-at',
-    value: 'MOMENT',
-    help:
-      'Allocations whose block is live at this moment, and its reallocs until then: just after an event (its ' +
+  flag(
+    '--live-at MOMENT',
+    'Allocations whose block is live at this moment, and its reallocs until then: just after an event (its ' +
       "number), at a time (time:T, in the trace's unit; of several traces, the first that reaches it counts; after " +
       'all times, it is the end of the last one), or at the peak of live bytes (peak)',
-  },
+  ),
 ]
 
 export const filter: Command = {
@@ -103,31 +86,20 @@ export const filter: Command = {
     'are kept (at most 2 bytes each).',
   flags: [
     ...CRITERIA,
-    { name: 'invert', short: 'v', help: 'Keep the events that do not match all criteria, of which there must be one' },
-    { name: 'lifetimes', help: 'Keep whole blocks: the reallocs and frees of every kept allocation, and no others' },
+    flag('-v, --invert', 'Keep the events that do not match all criteria, of which there must be one'),
+    flag('--lifetimes', 'Keep whole blocks: the reallocs and frees of every kept allocation, and no others'),
     ...EVENT_FLAGS,
   ],
-  examples: [
-    {
-      command: 'for i in 1 2 3 4; do hf-filter --part $i/4 app.hfc -o part-$i.ndjson & done; wait',
-      means: 'four processes, each of which reads a quarter of a trace',
-    },
-    {
-      command: 'compact-encode --checkpoint 1M app.mtrc -o app.hfc && hf-filter --events 9000000..9000100 app.hfc',
-      means: 'a hundred events out of many, soon',
-    },
-    {
-      command: 'mtrc-decode app.mtrc | hf-filter --thread 3 | hatf-encode > t3.hatf',
-      means: 'one thread of a trace, as HATF',
-    },
-    {
-      command: "hf-filter --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz",
-      means: 'the lifetime of the large blocks that a parser allocates',
-    },
-    {
-      command: 'hf-filter --live-at peak --lifetimes app.mtrc | hf-stats --section leaks',
-      means: 'the blocks that are live at the peak and never freed',
-    },
-  ],
+  examples: {
+    'for i in 1 2 3 4; do hf-filter --part $i/4 app.hfc -o part-$i.ndjson & done; wait':
+      'four processes, each of which reads a quarter of a trace',
+    'compact-encode --checkpoint 1M app.mtrc -o app.hfc && hf-filter --events 9000000..9000100 app.hfc':
+      'a hundred events out of many, soon',
+    'mtrc-decode app.mtrc | hf-filter --thread 3 | hatf-encode > t3.hatf': 'one thread of a trace, as HATF',
+    "hf-filter --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz":
+      'the lifetime of the large blocks that a parser allocates',
+    'hf-filter --live-at peak --lifetimes app.mtrc | hf-stats --section leaks':
+      'the blocks that are live at the peak and never freed',
+  },
   run: async (args) => (await import('./filter.run.js')).runFilter(args),
 }

@@ -1,11 +1,11 @@
 import type { FormatEntry } from '../../formats/index.js'
-import { optionFlags, type Command, type Example } from '../command.js'
+import { optionFlags, type Command } from '../command.js'
 import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
 /** What the help of a format's commands says in addition to its descriptor. */
 interface FormatHelp {
-  decode: { description: string; memory: string; examples: readonly Example[] }
-  encode: { description: string; memory: string; examples: readonly Example[] }
+  decode: { description: string; memory: string; examples: Command['examples'] }
+  encode: { description: string; memory: string; examples: Command['examples'] }
 }
 
 /** `<format>-decode`: bytes of the format in, NDJSON out. */

@@ -26,10 +26,10 @@ export const arrowDecode = decodeCommand(arrow, {
     'come from a dictionary; bodies may be compressed with LZ4 or zstd. Columns with other names are left out and ' +
     'reported. Every command reads such streams by itself; this one writes them as lines of JSON.',
   memory: 'that of the largest record batch and of the dictionaries, which have at most 256 MiB each.',
-  examples: [
-    { command: 'arrow-decode app.arrows | head -n 3', means: 'look at a trace' },
-    { command: 'python3 make_events.py | arrow-decode | hatf-encode -o made.hatf', means: 'a trace that pyarrow made' },
-  ],
+  examples: {
+    'arrow-decode app.arrows | head -n 3': 'look at a trace',
+    'python3 make_events.py | arrow-decode | hatf-encode -o made.hatf': 'a trace that pyarrow made',
+  },
 })
 
 export const arrowEncode = encodeCommand(arrow, {
@@ -38,18 +38,11 @@ export const arrowEncode = encodeCommand(arrow, {
     'written. Nothing is lost: the header of the trace is in the metadata of the schema. Between commands, -u of the ' +
     'first one does the same.',
   memory: CONSTANT,
-  examples: [
-    {
-      command: 'mtrc-decode -u app.mtrc | hf-filter -u --size 4K.. | hatf-encode -o large.hatf',
-      means: 'a fast pipeline',
-    },
-    {
-      command:
-        "arrow-encode app.mtrc -o app.arrows && python3 -c 'import polars; " +
-        'print(polars.read_ipc_stream("app.arrows"))\'',
-      means: 'a trace as a data frame',
-    },
-  ],
+  examples: {
+    'mtrc-decode -u app.mtrc | hf-filter -u --size 4K.. | hatf-encode -o large.hatf': 'a fast pipeline',
+    [`arrow-encode app.mtrc -o app.arrows && python3 -c 'import polars; print(polars.read_ipc_stream("app.arrows"))'`]:
+      'a trace as a data frame',
+  },
 })
 
 export const parquetDecode = decodeCommand(parquet, {
@@ -58,7 +51,9 @@ export const parquetDecode = decodeCommand(parquet, {
     'the fields of events; only kind is needed. Other columns are left out and reported. The file must be named: its ' +
     'index is at its end, so it cannot come from a pipe. Every command reads such files by itself.',
   memory: 'that of a page of each column, or of a row group of up to 32 MiB.',
-  examples: [{ command: 'parquet-decode app.parquet | head -n 3', means: 'look at a trace' }],
+  examples: {
+    'parquet-decode app.parquet | head -n 3': 'look at a trace',
+  },
 })
 
 export const parquetEncode = encodeCommand(parquet, {
@@ -67,14 +62,10 @@ export const parquetEncode = encodeCommand(parquet, {
     'Nothing is lost: the headers of traces are in the metadata of the file. The file of a truncated trace has a ' +
     'mark, by which heapflow reports that after all of its events.',
   memory: 'that of a row group, which has at most 65,536 events or 8 MiB, and 3 KB for each row group of the file.',
-  examples: [
-    {
-      command:
-        'parquet-encode app.mtrc -o app.parquet && ' +
-        `duckdb -c "select kind, count(*) from 'app.parquet' group by 1"`,
-      means: 'a question about a trace',
-    },
-  ],
+  examples: {
+    [`parquet-encode app.mtrc -o app.parquet && duckdb -c "select kind, count(*) from 'app.parquet' group by 1"`]:
+      'a question about a trace',
+  },
 })
 
 export const mtrcDecode = decodeCommand(mtrc, {
@@ -83,13 +74,11 @@ export const mtrcDecode = decodeCommand(mtrc, {
     'unless --no-resolve is given, reallocs and frees get the address and size of the block that their index stands ' +
     'for.',
   memory: 'grows with the live blocks (60 to 150 bytes each); constant with --no-resolve.',
-  examples: [
-    { command: 'mtrc-decode app.mtrc | head -n 3', means: 'look at a trace' },
-    {
-      command: 'gunzip < app.mtrc.gz | mtrc-decode | jq -c \'select(.kind == "alloc" and .size > 4096)\'',
-      means: 'find large allocations',
-    },
-  ],
+  examples: {
+    'mtrc-decode app.mtrc | head -n 3': 'look at a trace',
+    'gunzip < app.mtrc.gz | mtrc-decode | jq -c \'select(.kind == "alloc" and .size > 4096)\'':
+      'find large allocations',
+  },
 })
 
 export const mtrcEncode = encodeCommand(mtrc, {
@@ -97,32 +86,27 @@ export const mtrcEncode = encodeCommand(mtrc, {
     `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's ` +
     'allocation indices get indices, from 1, by the addresses of their blocks.',
   memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 150 bytes each).',
-  examples: [
-    {
-      command: 'mtrc-decode app.mtrc | hf-filter --size 4K.. --lifetimes | mtrc-encode -o large.mtrc',
-      means: 'keep the large blocks, as a trace for mptrace',
-    },
-  ],
+  examples: {
+    'mtrc-decode app.mtrc | hf-filter --size 4K.. --lifetimes | mtrc-encode -o large.mtrc':
+      'keep the large blocks, as a trace for mptrace',
+  },
 })
 
 export const replayDecode = decodeCommand(replay, {
   description: "Reads Android's memory_replay dumps: text, or the .zip in which they are shipped.",
   memory: CONSTANT,
-  examples: [
-    { command: 'replay-decode dump.zip | head -n 3', means: 'look at a dump' },
-    { command: 'replay-decode dump.txt | hf-filter --api memalign', means: 'all aligned allocations' },
-  ],
+  examples: {
+    'replay-decode dump.zip | head -n 3': 'look at a dump',
+    'replay-decode dump.txt | hf-filter --api memalign': 'all aligned allocations',
+  },
 })
 
 export const replayEncode = encodeCommand(replay, {
   description: `${ANY_INPUT}What a dump in the canonical form decodes to comes back byte for byte.`,
   memory: CONSTANT,
-  examples: [
-    {
-      command: 'mtrc-decode app.mtrc | replay-encode > app.txt',
-      means: 'replay an mpatrol trace against Android allocators',
-    },
-  ],
+  examples: {
+    'mtrc-decode app.mtrc | replay-encode > app.txt': 'replay an mpatrol trace against Android allocators',
+  },
 })
 
 export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
@@ -132,13 +116,11 @@ export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
     'line that is not an event, such as forked children leave in the file of their parent, is kept as a comment and ' +
     'counted.',
   memory: CONSTANT,
-  examples: [
-    { command: 'glibc-mtrace-decode app.mtrace | head -n 3', means: 'look at a trace' },
-    {
-      command: 'glibc-mtrace-decode app.mtrace | hf-filter --module /libcrypto/ --size 4K..',
-      means: 'the large blocks that a library asked for',
-    },
-  ],
+  examples: {
+    'glibc-mtrace-decode app.mtrace | head -n 3': 'look at a trace',
+    'glibc-mtrace-decode app.mtrace | hf-filter --module /libcrypto/ --size 4K..':
+      'the large blocks that a library asked for',
+  },
 })
 
 export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
@@ -146,12 +128,10 @@ export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
     `${ANY_INPUT}Traces that glibc wrote come back byte for byte, and glibc's script mtrace reads the output. ` +
     'Functions whose names contain spaces or parentheses cannot be represented.',
   memory: CONSTANT,
-  examples: [
-    {
-      command: 'replay-decode dump.txt | glibc-mtrace-encode -o dump.mtrace && mtrace dump.mtrace',
-      means: "what was not freed, by glibc's script",
-    },
-  ],
+  examples: {
+    'replay-decode dump.txt | glibc-mtrace-encode -o dump.mtrace && mtrace dump.mtrace':
+      "what was not freed, by glibc's script",
+  },
 })
 
 export const heaptrackDecode = decodeCommand(heaptrack, {
@@ -163,16 +143,11 @@ export const heaptrackDecode = decodeCommand(heaptrack, {
   memory:
     'grows with the different stacks (50 to 100 bytes for each frame that they do not share), and for interpreted ' +
     'files with the live blocks (12 bytes each).',
-  examples: [
-    {
-      command: 'hf-stats heaptrack.app.1234.zst',
-      means: 'who leaks, and who holds the peak',
-    },
-    {
-      command: "heaptrack-decode heaptrack.app.1234.zst | hf-filter --stack '/^parse/' --lifetimes",
-      means: 'the blocks that one function and those that it called asked for',
-    },
-  ],
+  examples: {
+    'hf-stats heaptrack.app.1234.zst': 'who leaks, and who holds the peak',
+    "heaptrack-decode heaptrack.app.1234.zst | hf-filter --stack '/^parse/' --lifetimes":
+      'the blocks that one function and those that it called asked for',
+  },
 })
 
 export const heaptrackEncode = encodeCommand(heaptrack, {
@@ -182,13 +157,11 @@ export const heaptrackEncode = encodeCommand(heaptrack, {
     'one frame. Threads, and which of two blocks of the same size and stack is freed, cannot be represented.',
   memory:
     'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 125 bytes each).',
-  examples: [
-    {
-      command: 'mtrc-decode app.mtrc | heaptrack-encode -o app.heaptrack && heaptrack_print app.heaptrack',
-      means: "heaptrack's report on a trace of mpatrol",
-    },
-    { command: 'hf-convert --interpreted app.raw app.heaptrack', means: 'a raw trace as one that heaptrack_gui opens' },
-  ],
+  examples: {
+    'mtrc-decode app.mtrc | heaptrack-encode -o app.heaptrack && heaptrack_print app.heaptrack':
+      "heaptrack's report on a trace of mpatrol",
+    'hf-convert --interpreted app.raw app.heaptrack': 'a raw trace as one that heaptrack_gui opens',
+  },
 })
 
 export const tracepointsDecode = decodeCommand(tracepoints, {
@@ -199,13 +172,10 @@ export const tracepointsDecode = decodeCommand(tracepoints, {
     'and never match each other. Times in seconds become nanoseconds. Other lines are skipped and counted. The ' +
     'format is only read.',
   memory: CONSTANT,
-  examples: [
-    { command: 'perf script | tracepoints-decode | hf-stats', means: 'what was requested, and what was wasted' },
-    {
-      command: 'tracepoints-decode trace.txt | hf-filter --type dentry --lifetimes',
-      means: 'the objects of one cache',
-    },
-  ],
+  examples: {
+    'perf script | tracepoints-decode | hf-stats': 'what was requested, and what was wasted',
+    'tracepoints-decode trace.txt | hf-filter --type dentry --lifetimes': 'the objects of one cache',
+  },
 })
 
 export const valgrindDecode = decodeCommand(valgrind, {
@@ -214,10 +184,10 @@ export const valgrindDecode = decodeCommand(valgrind, {
     'without, and of several processes in one log. A realloc that valgrind prints as two calls is one event. Other ' +
     'lines are skipped and counted. The format is only read.',
   memory: CONSTANT,
-  examples: [
-    { command: 'valgrind-decode app.log | hf-stats', means: 'allocations, peak and leaks' },
-    { command: 'valgrind-decode app.log | hf-filter --process 12345', means: 'one of several processes' },
-  ],
+  examples: {
+    'valgrind-decode app.log | hf-stats': 'allocations, peak and leaks',
+    'valgrind-decode app.log | hf-filter --process 12345': 'one of several processes',
+  },
 })
 
 export const ltraceDecode = decodeCommand(ltrace, {
@@ -227,13 +197,10 @@ export const ltraceDecode = decodeCommand(ltrace, {
     'calls (operator new calls malloc) the outer one is an event, unless --inner is given. Other lines are skipped ' +
     'and counted. The format is only read.',
   memory: CONSTANT,
-  examples: [
-    { command: 'ltrace-decode app.ltrace | hf-stats', means: 'allocations by thread' },
-    {
-      command: 'ltrace-decode app.ltrace | hf-filter --module libxml2.so.2',
-      means: 'the calls that came from one library',
-    },
-  ],
+  examples: {
+    'ltrace-decode app.ltrace | hf-stats': 'allocations by thread',
+    'ltrace-decode app.ltrace | hf-filter --module libxml2.so.2': 'the calls that came from one library',
+  },
 })
 
 export const recorderDecode = decodeCommand(recorder, {
@@ -242,10 +209,10 @@ export const recorderDecode = decodeCommand(recorder, {
     'nanoseconds, the requested and the usable size, and its whole stack. The end mark says whether a signal ended ' +
     'the program, which is reported. The format is only read.',
   memory: 'that of the frames and stacks of the trace, 8 to 30 bytes each.',
-  examples: [
-    { command: 'recorder-decode app.hfrec | hf-stats --by thread', means: 'allocations by thread' },
-    { command: 'recorder-decode app.hfrec | hf-symbolize | head -n 3', means: 'events with the names of functions' },
-  ],
+  examples: {
+    'recorder-decode app.hfrec | hf-stats --by thread': 'allocations by thread',
+    'recorder-decode app.hfrec | hf-symbolize | head -n 3': 'events with the names of functions',
+  },
 })
 
 export const heapmonDecode = decodeCommand(heapmon, {
@@ -254,13 +221,11 @@ export const heapmonDecode = decodeCommand(heapmon, {
     'in columns separated by tabs or spaces. A line that fits no rule is an error; with --skip-bad it is reported ' +
     'and counted.',
   memory: CONSTANT,
-  examples: [
-    { command: 'heapmon-decode app.heapmon | head -n 3', means: 'look at a trace' },
-    {
-      command: "heapmon-decode app.heapmon | hf-filter --stack '/Iterator/' --lifetimes",
-      means: 'the blocks that have to do with iterators',
-    },
-  ],
+  examples: {
+    'heapmon-decode app.heapmon | head -n 3': 'look at a trace',
+    "heapmon-decode app.heapmon | hf-filter --stack '/Iterator/' --lifetimes":
+      'the blocks that have to do with iterators',
+  },
 })
 
 export const heapmonEncode = encodeCommand(heapmon, {
@@ -268,12 +233,9 @@ export const heapmonEncode = encodeCommand(heapmon, {
     `${ANY_INPUT}What a file in the canonical form decodes to comes back byte for byte. A realloc is written as a ` +
     'deletion and an allocation.',
   memory: CONSTANT,
-  examples: [
-    {
-      command: 'heapmon-decode app.heapmon | hf-filter --thread 22982 | heapmon-encode > thread.heapmon',
-      means: 'one thread of a trace',
-    },
-  ],
+  examples: {
+    'heapmon-decode app.heapmon | hf-filter --thread 22982 | heapmon-encode > thread.heapmon': 'one thread of a trace',
+  },
 })
 
 export const compactDecode = decodeCommand(compact, {
@@ -281,10 +243,10 @@ export const compactDecode = decodeCommand(compact, {
     'Reads compact traces. Their blocks have checksums: what a damaged or truncated file holds before the fault ' +
     'is given, and then an error.',
   memory: 'grows with the live blocks (90 to 250 bytes each), beside some 30 MB.',
-  examples: [
-    { command: 'compact-decode app.hfc | head -n 3', means: 'look at a trace' },
-    { command: 'compact-decode app.hfc | mtrc-encode | cmp - app.mtrc', means: 'nothing was lost' },
-  ],
+  examples: {
+    'compact-decode app.hfc | head -n 3': 'look at a trace',
+    'compact-decode app.hfc | mtrc-encode | cmp - app.mtrc': 'nothing was lost',
+  },
 })
 
 export const compactEncode = encodeCommand(compact, {
@@ -293,10 +255,10 @@ export const compactEncode = encodeCommand(compact, {
     'format decodes to comes back. A model predicts each event from those before it, and only what it did not expect ' +
     'takes space, so the result is several times smaller than with the strongest compressors.',
   memory: 'grows with the live blocks (90 to 250 bytes each), beside some 30 MB.',
-  examples: [
-    { command: 'compact-encode app.mtrc -o app.hfc', means: 'archive a trace' },
-    { command: 'hf-convert app.hfc app.mtrc', means: 'and get it back' },
-  ],
+  examples: {
+    'compact-encode app.mtrc -o app.hfc': 'archive a trace',
+    'hf-convert app.hfc app.mtrc': 'and get it back',
+  },
 })
 
 export const hatfDecode = decodeCommand(hatf, {
@@ -304,7 +266,9 @@ export const hatfDecode = decodeCommand(hatf, {
     'Reads HATF 1.0 with all of its widths and interpretations. In HATF, a malloc or free that a realloc made has a ' +
     'record of its own; these are folded into the realloc unless --no-fold is given.',
   memory: CONSTANT,
-  examples: [{ command: 'hatf-decode app.hatf | hf-filter --kind realloc', means: 'all reallocs' }],
+  examples: {
+    'hatf-decode app.hatf | hf-filter --kind realloc': 'all reallocs',
+  },
 })
 
 export const hatfEncode = encodeCommand(hatf, {
@@ -314,11 +278,8 @@ export const hatfEncode = encodeCommand(hatf, {
     'some kinds of event: these are counted on standard error, or kept with --attributes, from which hatf-decode ' +
     'restores them.',
   memory: CONSTANT,
-  examples: [
-    { command: 'mtrc-decode app.mtrc | hatf-encode -o app.hatf.gz', means: 'a compact trace to share' },
-    {
-      command: 'mtrc-decode app.mtrc | hatf-encode --attributes | hatf-decode | mtrc-encode | cmp - app.mtrc',
-      means: 'nothing is lost',
-    },
-  ],
+  examples: {
+    'mtrc-decode app.mtrc | hatf-encode -o app.hatf.gz': 'a compact trace to share',
+    'mtrc-decode app.mtrc | hatf-encode --attributes | hatf-decode | mtrc-encode | cmp - app.mtrc': 'nothing is lost',
+  },
 })

@@ -1,13 +1,9 @@
 import { kmemtrace } from '../../formats/index.js'
-import { optionFlags, type Command } from '../command.js'
+import { flag, optionFlags, type Command } from '../command.js'
 import { CPU_PLACE } from '../defaults.js'
 import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG, WINDOW_FLAG } from '../flags.js'
 
-const CPU_FLAG = {
-  name: 'cpu',
-  value: 'N',
-  help: 'The CPU that the stream is of (default: that of a file name such as cpu3)',
-}
+const CPU_FLAG = flag('--cpu N', 'The CPU that the stream is of (default: that of a file name such as cpu3)')
 
 export const kmemtraceDecode: Command = {
   name: 'kmemtrace-decode',
@@ -21,13 +17,10 @@ export const kmemtraceDecode: Command = {
     'are carried along.',
   memory: 'constant for one file; for several, the events that are read at once from each.',
   flags: [...OUTPUT_FLAGS, ARROW_FLAG, ...optionFlags(kmemtrace.decodeOptions), CPU_FLAG, WINDOW_FLAG],
-  examples: [
-    { command: 'kmemtrace-decode cpu0 cpu1 | head -n 3', means: 'look at the traces of two CPUs' },
-    {
-      command: 'kmemtrace-decode /sys/kernel/debug/kmemtrace | hf-stats',
-      means: 'what the kernel requested, and what it wasted',
-    },
-  ],
+  examples: {
+    'kmemtrace-decode cpu0 cpu1 | head -n 3': 'look at the traces of two CPUs',
+    'kmemtrace-decode /sys/kernel/debug/kmemtrace | hf-stats': 'what the kernel requested, and what it wasted',
+  },
   run: async (args) => (await import('./kmemtrace.run.js')).runKmemtraceDecode(args),
 }
 
@@ -43,15 +36,10 @@ export const kmemtraceEncode: Command = {
     'Sequence numbers are added if there are none. A realloc is written as a free and an allocation.',
   memory: 'constant.',
   flags: [...OUTPUT_FLAGS, ...optionFlags(kmemtrace.encodeOptions), CPU_FLAG, STRICT_FLAG],
-  examples: [
-    {
-      command: "kmemtrace-decode cpu0 cpu1 | hf-filter --api kmalloc | kmemtrace-encode -o 'kmalloc-cpu%d'",
-      means: 'part of a trace, in files per CPU',
-    },
-    {
-      command: 'mtrc-decode app.mtrc | kmemtrace-encode -o app.kmemtrace',
-      means: "a program's trace for the kernel's tools",
-    },
-  ],
+  examples: {
+    "kmemtrace-decode cpu0 cpu1 | hf-filter --api kmalloc | kmemtrace-encode -o 'kmalloc-cpu%d'":
+      'part of a trace, in files per CPU',
+    'mtrc-decode app.mtrc | kmemtrace-encode -o app.kmemtrace': "a program's trace for the kernel's tools",
+  },
   run: async (args) => (await import('./kmemtrace.run.js')).runKmemtraceEncode(args),
 }

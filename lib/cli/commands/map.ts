@@ -1,5 +1,5 @@
 import { EVERY_FIELD } from '../../event/fields.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { EVENT_FLAGS } from '../flags.js'
 
 const HIDDEN = ['addresses', 'names', 'all'] as const
@@ -26,35 +26,20 @@ export const map: Command = {
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant; --number-threads keeps each thread id.',
   flags: [
-    { name: 'set', value: 'FIELD=VALUE', help: 'Set a field of every event', repeat: true },
-    {
-      name: 'drop',
-      value: 'FIELD',
-      help: 'Drop a field',
-      repeat: true,
-      values: EVERY_FIELD.map((field) => field.name),
-    },
-    { name: 'rebase', value: 'FROM=TO', help: 'Move addresses so that what was at FROM is at TO' },
-    { name: 'anonymize', value: 'WHAT', help: 'Replace what identifies the program and its machine', values: HIDDEN },
-    {
-      name: 'key',
-      value: 'KEY',
-      help: 'The secret that makes the replacements; needed with --anonymize, and only then',
-    },
-    { name: 'number-threads', help: 'Number the threads of each trace from 1, in the order in which they appear' },
-    { name: 'expression', short: 'e', value: 'CODE', help: 'Run JavaScript on every event; slow' },
+    flag('--set FIELD=VALUE', 'Set a field of every event', { repeat: true }),
+    flag('--drop FIELD', 'Drop a field', { repeat: true, values: EVERY_FIELD.map((field) => field.name) }),
+    flag('--rebase FROM=TO', 'Move addresses so that what was at FROM is at TO'),
+    flag('--anonymize WHAT', 'Replace what identifies the program and its machine', { values: HIDDEN }),
+    flag('--key KEY', 'The secret that makes the replacements; needed with --anonymize, and only then'),
+    flag('--number-threads', 'Number the threads of each trace from 1, in the order in which they appear'),
+    flag('-e, --expression CODE', 'Run JavaScript on every event; slow'),
     ...EVENT_FLAGS,
   ],
-  examples: [
-    {
-      command: 'hf-map --anonymize all --key "$SECRET" --number-threads app.mtrc -o shared.mtrc',
-      means: 'a trace to share with strangers',
-    },
-    {
-      command:
-        "replay-decode dump.txt | hf-map -e 'event.size &&= (event.size + 15n) & ~15n' | hatf-encode -o rounded.hatf",
-      means: 'what if all sizes were multiples of 16',
-    },
-  ],
+  examples: {
+    'hf-map --anonymize all --key "$SECRET" --number-threads app.mtrc -o shared.mtrc':
+      'a trace to share with strangers',
+    "replay-decode dump.txt | hf-map -e 'event.size &&= (event.size + 15n) & ~15n' | hatf-encode -o rounded.hatf":
+      'what if all sizes were multiples of 16',
+  },
   run: async (args) => (await import('./map.run.js')).runMap(args),
 }

@@ -1,4 +1,4 @@
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { EVENT_FLAGS, FROM_FLAG, WINDOW_FLAG } from '../flags.js'
 
 export const merge: Command = {
@@ -32,33 +32,26 @@ export const merge: Command = {
     'compact file takes 15 to 25 MB more. More than eight compact files are first decoded, one after the other, to a ' +
     'temporary file that no one else can read, of some 50 bytes for each event and its names, in the folder of TMPDIR.',
   flags: [
-    {
-      name: 'by',
-      value: 'FIELD',
-      help: 'Order by this field (default: sequence if the events have it, else time)',
+    flag('--by FIELD', 'Order by this field (default: sequence if the events have it, else time)', {
       values: ['sequence', 'time'],
-    },
-    { name: 'end-to-end', help: 'Concatenate the traces instead' },
+    }),
+    flag('--end-to-end', 'Concatenate the traces instead'),
     WINDOW_FLAG,
-    { name: 'thread-offset', value: 'N', help: 'Add N times the number of the file, from 0, to thread ids' },
-    { name: 'process-offset', value: 'N', help: 'Add N times the number of the file, from 0, to process ids' },
-    {
-      name: 'number-processes',
-      help: 'Give events without a process the number of their file, from 1; with --process-offset, 1 plus the offset',
-    },
+    flag('--thread-offset N', 'Add N times the number of the file, from 0, to thread ids'),
+    flag('--process-offset N', 'Add N times the number of the file, from 0, to process ids'),
+    flag(
+      '--number-processes',
+      'Give events without a process the number of their file, from 1; with --process-offset, 1 plus the offset',
+    ),
     FROM_FLAG,
     ...EVENT_FLAGS,
   ],
-  examples: [
-    {
-      command: 'hf-merge --by time --number-processes server.txt client.txt -o both.ndjson.gz',
-      means: 'two processes running at the same time',
-    },
-    {
-      command: 'hf-merge --by time --process-offset 1000 --number-processes a.hfrec b.hfrec -o both.ndjson.gz',
-      means: 'two recordings, each with several processes',
-    },
-    { command: 'hf-merge --end-to-end monday.mtrc tuesday.mtrc -o week.mtrc', means: 'two traces in one file' },
-  ],
+  examples: {
+    'hf-merge --by time --number-processes server.txt client.txt -o both.ndjson.gz':
+      'two processes running at the same time',
+    'hf-merge --by time --process-offset 1000 --number-processes a.hfrec b.hfrec -o both.ndjson.gz':
+      'two recordings, each with several processes',
+    'hf-merge --end-to-end monday.mtrc tuesday.mtrc -o week.mtrc': 'two traces in one file',
+  },
   run: async (args) => (await import('./merge.run.js')).runMerge(args),
 }

@@ -1,5 +1,5 @@
 import { OUTPUT_FLAGS } from '../flags.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 
 export const metatfCompile: Command = {
   name: 'metatf-compile',
@@ -16,20 +16,14 @@ export const metatfCompile: Command = {
       ...OUTPUT_FLAGS[0],
       help: 'Write to FILE instead of standard output; a name that ends in .js or .mjs makes JavaScript',
     },
-    {
-      name: 'language',
-      value: 'NAME',
-      help: 'Write in this language, whatever the output is called (default ts)',
+    flag('--language NAME', 'Write in this language, whatever the output is called (default ts)', {
       values: ['ts', 'js'],
-    },
+    }),
   ],
   memory: 'constant.',
-  examples: [
-    { command: 'metatf-compile my.dtd -o my.ts', means: 'a reader and writer for a format of your own' },
-    {
-      command: 'metatf-compile --language js hatf10.dtd > hatf10.mjs',
-      means: 'the same for the HATF of the paper, in JavaScript',
-    },
-  ],
+  examples: {
+    'metatf-compile my.dtd -o my.ts': 'a reader and writer for a format of your own',
+    'metatf-compile --language js hatf10.dtd > hatf10.mjs': 'the same for the HATF of the paper, in JavaScript',
+  },
   run: async (args) => (await import('./metatf-compile.run.js')).runCompile(args),
 }

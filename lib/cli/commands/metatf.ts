@@ -1,23 +1,18 @@
 import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
-import { optionFlags, type Command, type Flag } from '../command.js'
+import { flag, optionFlags, type Command, type Flag } from '../command.js'
 import { LAST_LINE } from '../../text/last-line.js'
 
 const ORDERS = ['big', 'little']
 
-const DTD_FLAG: Flag = {
-  name: 'dtd',
-  value: 'FILE',
-  help:
-    'The definition of the format; a name without a folder is also looked for in --dtd-path, HEAPFLOW_DTD_PATH, and ' +
+const DTD_FLAG: Flag = flag(
+  '--dtd FILE',
+  'The definition of the format; a name without a folder is also looked for in --dtd-path, HEAPFLOW_DTD_PATH, and ' +
     'among the DTDs of heapflow',
-}
+)
 
-const DTD_PATH_FLAG: Flag = {
-  name: 'dtd-path',
-  value: 'DIR',
-  help: 'Look for DTDs in DIR, before the folders of HEAPFLOW_DTD_PATH',
+const DTD_PATH_FLAG: Flag = flag('--dtd-path DIR', 'Look for DTDs in DIR, before the folders of HEAPFLOW_DTD_PATH', {
   repeat: true,
-}
+})
 
 export const metatfDecode: Command = {
   name: 'metatf-decode',
@@ -39,30 +34,19 @@ export const metatfDecode: Command = {
     ARROW_FLAG,
     DTD_FLAG,
     DTD_PATH_FLAG,
-    { name: 'headerless', help: 'The trace has no header, whatever its first bytes look like; needs --dtd' },
-    {
-      name: 'byte-order',
-      value: 'ORDER',
-      help: 'Byte order of a binary trace without a header, if it is not big',
-      values: ORDERS,
-    },
-    {
-      name: 'buffer',
-      value: 'BYTES',
-      help: 'The most of a table that may come before the records that need it (default 64M)',
-    },
+    flag('--headerless', 'The trace has no header, whatever its first bytes look like; needs --dtd'),
+    flag('--byte-order ORDER', 'Byte order of a binary trace without a header, if it is not big', { values: ORDERS }),
+    flag('--buffer BYTES', 'The most of a table that may come before the records that need it (default 64M)'),
     ...optionFlags(LAST_LINE),
   ],
   memory:
     'constant, except for tables that come before the records that need them in standard input or compressed files ' +
     '(see --buffer).',
-  examples: [
-    { command: 'metatf-decode app.mtf | head -n 3', means: 'look at a trace whose DTD is beside it' },
-    {
-      command: 'metatf-decode --dtd hatf10.dtd app.trace | jq -c \'select(.kind == "other")\'',
-      means: 'the records of a trace that are not events',
-    },
-  ],
+  examples: {
+    'metatf-decode app.mtf | head -n 3': 'look at a trace whose DTD is beside it',
+    'metatf-decode --dtd hatf10.dtd app.trace | jq -c \'select(.kind == "other")\'':
+      'the records of a trace that are not events',
+  },
   run: async (args) => (await import('./metatf.run.js')).runDecode(args),
 }
 
@@ -80,54 +64,39 @@ export const metatfEncode: Command = {
     ...OUTPUT_FLAGS,
     { ...DTD_FLAG, help: `${DTD_FLAG.help}; needed` },
     DTD_PATH_FLAG,
-    { name: 'ascii', help: 'Write ASCII; needs a DTD of 1.2, which makes ASCII anyway' },
-    {
-      name: 'name',
-      value: 'NAME',
-      help:
-        'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same ' +
+    flag('--ascii', 'Write ASCII; needs a DTD of 1.2, which makes ASCII anyway'),
+    flag(
+      '--name NAME',
+      'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same ' +
         'file name; else that file name)',
-    },
-    { name: 'header', help: 'Binary: begin with a header, also if the trace that was read had none' },
-    { name: 'headerless', help: 'Binary: leave out the header, which names the DTD' },
-    {
-      name: 'byte-order',
-      value: 'ORDER',
-      help: 'Binary: byte order of numbers (default: as the trace that was read, else big)',
+    ),
+    flag('--header', 'Binary: begin with a header, also if the trace that was read had none'),
+    flag('--headerless', 'Binary: leave out the header, which names the DTD'),
+    flag('--byte-order ORDER', 'Binary: byte order of numbers (default: as the trace that was read, else big)', {
       values: ORDERS,
-    },
-    {
-      name: 'address-size',
-      value: 'BITS',
-      help: 'Binary: the size of addresses in the header (default: as the trace that was read, else 64)',
-      values: ['32', '64'],
-    },
-    {
-      name: 'contiguous',
-      help: 'Binary: write each table in a part of its own, before the records; takes memory for the whole trace',
-    },
-    {
-      name: 'interleaved',
-      help: 'Binary: write tables among the records, even if the trace that was read had them apart',
-    },
-    {
-      name: 'window',
-      value: 'N',
-      help: 'Binary, with tables: write the table entries of N records before these (default and maximum: 4096)',
-    },
-    { name: 'latency', help: 'Binary, with tables: do not wait for a window of records, for live input' },
+    }),
+    flag(
+      '--address-size BITS',
+      'Binary: the size of addresses in the header (default: as the trace that was read, else 64)',
+      { values: ['32', '64'] },
+    ),
+    flag(
+      '--contiguous',
+      'Binary: write each table in a part of its own, before the records; takes memory for the whole trace',
+    ),
+    flag('--interleaved', 'Binary: write tables among the records, even if the trace that was read had them apart'),
+    flag(
+      '--window N',
+      'Binary, with tables: write the table entries of N records before these (default and maximum: 4096)',
+    ),
+    flag('--latency', 'Binary, with tables: do not wait for a window of records, for live input'),
     STRICT_FLAG,
   ],
   memory: 'constant; with --contiguous it holds the whole trace.',
-  examples: [
-    {
-      command: 'metatf-encode --dtd hatf10.dtd app.mtrc -o app.mtf',
-      means: 'an mpatrol trace in HATF as its authors define it',
-    },
-    {
-      command: 'replay-decode dump.zip | metatf-encode --dtd my.dtd | metatf-decode --dtd my.dtd | hf-stats',
-      means: 'through a format of your own and back',
-    },
-  ],
+  examples: {
+    'metatf-encode --dtd hatf10.dtd app.mtrc -o app.mtf': 'an mpatrol trace in HATF as its authors define it',
+    'replay-decode dump.zip | metatf-encode --dtd my.dtd | metatf-decode --dtd my.dtd | hf-stats':
+      'through a format of your own and back',
+  },
   run: async (args) => (await import('./metatf.run.js')).runEncode(args),
 }

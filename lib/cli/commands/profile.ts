@@ -1,6 +1,6 @@
 import { PROFILE_FORMATS } from '../../exports/profile-formats.js'
 import { PROFILE_VALUES } from '../../transforms/option-values.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import * as Flags from '../flags.js'
 
 export const profile: Command = {
@@ -21,53 +21,37 @@ export const profile: Command = {
     'If the input is truncated, the profile of the part that was read is written before the error.',
   memory: 'grows with the live blocks (75 to 140 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
   flags: [
-    {
-      name: 'to',
-      value: 'TOOL',
-      help: 'Write for this tool; by default, what the name after -o says',
+    flag('--to TOOL', 'Write for this tool; by default, what the name after -o says', {
       values: PROFILE_FORMATS.map(({ name }) => name),
-    },
-    {
-      name: 'at',
-      value: 'MOMENT',
-      help:
-        'Take the live figures at the end (default), at the peak, after event N (a number), or at time:T (of several ' +
+    }),
+    flag(
+      '--at MOMENT',
+      'Take the live figures at the end (default), at the peak, after event N (a number), or at time:T (of several ' +
         'traces, in the first that reaches it)',
-    },
-    {
-      name: 'value',
-      value: 'FIGURE',
-      help: 'Write this figure where the format holds one, else show it first',
+    ),
+    flag('--value FIGURE', 'Write this figure where the format holds one, else show it first', {
       values: PROFILE_VALUES,
-    },
+    }),
     Flags.TEMPORARY_FLAG,
-    {
-      name: 'hide',
-      value: 'REGEX',
-      help: 'Leave out innermost frames that match, as malloc, operator new and other wrappers of allocation',
-      repeat: true,
-    },
-    { name: 'show', value: 'WHAT', help: 'all: leave out no frames', values: ['all'] },
-    { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
-    {
-      name: 'lines',
-      help: 'Keep the lines of a function apart in collapsed and speedscope, where it is one frame otherwise',
-    },
-    { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    flag(
+      '--hide REGEX',
+      'Leave out innermost frames that match, as malloc, operator new and other wrappers of allocation',
+      { repeat: true },
+    ),
+    flag('--show WHAT', 'all: leave out no frames', { values: ['all'] }),
+    flag('--thread-root', 'Put the thread that allocated at the root of each stack'),
+    flag('--lines', 'Keep the lines of a function apart in collapsed and speedscope, where it is one frame otherwise'),
+    flag('--trace N', 'Take only trace number N of an input that holds several'),
     ...Flags.SUPPRESS_FLAGS,
     Flags.SYMBOLIZE_FLAG,
     ...Flags.OUTPUT_FLAGS,
   ],
   sections: [{ title: 'Tools', rows: PROFILE_FORMATS.map(({ name, title }) => [name, title]) }],
-  examples: [
-    {
-      command: 'hf-profile -o app.pb.gz app.mtrc && go tool pprof -top -sample_index=peak_space app.pb.gz',
-      means: 'the functions that hold the peak',
-    },
-    {
-      command: 'hf-profile --to collapsed --value live-bytes app.mtrc | flamegraph.pl --colors mem > leaks.svg',
-      means: 'a flame graph of the live set at the end',
-    },
-  ],
+  examples: {
+    'hf-profile -o app.pb.gz app.mtrc && go tool pprof -top -sample_index=peak_space app.pb.gz':
+      'the functions that hold the peak',
+    'hf-profile --to collapsed --value live-bytes app.mtrc | flamegraph.pl --colors mem > leaks.svg':
+      'a flame graph of the live set at the end',
+  },
   run: async (args) => (await import('./profile.run.js')).runProfile(args),
 }

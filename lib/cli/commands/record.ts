@@ -1,4 +1,4 @@
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 import { MAX_STACK_DEPTH, RECORDER_NAMES, STACK_DEPTH } from '../../streams/record/names.js'
 
@@ -47,39 +47,32 @@ export const record: Command = {
   },
   memory: 'constant.',
   flags: [
-    {
-      name: 'stack',
-      help:
-        'Record call stacks with the names of functions at once: with heaptrack, if it is installed; not in files ' +
+    flag(
+      '--stack',
+      'Record call stacks with the names of functions at once: with heaptrack, if it is installed; not in files ' +
         "(.hfrec) of heapflow's own recorder",
-    },
-    {
-      name: 'with',
-      value: 'NAME',
-      help: 'Use this recorder',
+    ),
+    flag('--with NAME', 'Use this recorder', {
       values: RECORDER_NAMES,
       instead: { mtrace: "glibc's mtrace is called glibc here" },
-    },
-    {
-      name: 'stack-depth',
-      value: 'N',
-      help: `Record the N innermost frames of stacks, 0 to ${MAX_STACK_DEPTH} (recorder only, default ${STACK_DEPTH})`,
-    },
-    { name: 'no-stacks', help: 'Record no stacks (recorder only)' },
-    { name: 'free-stacks', help: 'Record the stacks of frees, too (recorder only)' },
-    { name: 'no-children', help: 'Record only the program itself, not the processes that it starts (recorder only)' },
-    {
-      name: 'pid',
-      value: 'N',
-      help: 'Record process N, which runs already, until it ends or Ctrl-C comes; it goes on then (recorder only)',
-    },
-    {
-      name: 'print-preload',
-      help:
-        'Do not run the program: show what to start, and the environment of the program, where something else starts ' +
+    }),
+    flag(
+      '--stack-depth N',
+      `Record the N innermost frames of stacks, 0 to ${MAX_STACK_DEPTH} (recorder only, default ${STACK_DEPTH})`,
+    ),
+    flag('--no-stacks', 'Record no stacks (recorder only)'),
+    flag('--free-stacks', 'Record the stacks of frees, too (recorder only)'),
+    flag('--no-children', 'Record only the program itself, not the processes that it starts (recorder only)'),
+    flag(
+      '--pid N',
+      'Record process N, which runs already, until it ends or Ctrl-C comes; it goes on then (recorder only)',
+    ),
+    flag(
+      '--print-preload',
+      'Do not run the program: show what to start, and the environment of the program, where something else starts ' +
         'it, such as a service manager; with -o FILE.hfrec (recorder only)',
-    },
-    { name: 'drop', help: 'Drop and count events that cannot be written as fast as they come (recorder only)' },
+    ),
+    flag('--drop', 'Drop and count events that cannot be written as fast as they come (recorder only)'),
     {
       name: 'to',
       value: 'FORMAT',
@@ -92,37 +85,21 @@ export const record: Command = {
       ...(TO.instead !== undefined && { instead: TO.instead }),
     },
     ...OTHERS,
-    { name: 'best', help: 'Compress a compact trace (.hfc) as far as possible: the program waits for it' },
+    flag('--best', 'Compress a compact trace (.hfc) as far as possible: the program waits for it'),
     ...OUTPUT_FLAGS,
     STRICT_FLAG,
   ],
-  examples: [
-    { command: 'hf-record -- git log | hf-stats', means: 'who holds the peak, and who leaks' },
-    {
-      command: 'hf-record --to recorder -- ./app | hf-stats',
-      means: 'the same with less time beside the program: lines of JSON repeat each stack',
-    },
-    { command: 'hf-record -o app.ndjson.gz -- ./app --verbose', means: 'keep a trace for later, with its stacks' },
-    {
-      command: 'hf-record --stack -o app.heaptrack -- ./app',
-      means: 'a file for heaptrack_gui, with the names of functions',
-    },
-    {
-      command: 'hf-record -o run.hfrec -- sh run.sh && hf-stats run.hfrec',
-      means: 'what a script runs, with threads and whole stacks',
-    },
-    {
-      command: 'hf-record --pid 4711 -o server.hfrec',
-      means: 'what a server does that runs already, until Ctrl-C',
-    },
-    {
-      command: 'hf-record --print-preload -o /var/tmp/app.hfrec',
-      means: 'what a service needs to be recorded',
-    },
-    {
-      command: 'hf-record -- ./server | hf-filter --size 1M.. --lifetimes | hf-stats --every 1s',
-      means: 'watch the large blocks of a server',
-    },
-  ],
+  examples: {
+    'hf-record -- git log | hf-stats': 'who holds the peak, and who leaks',
+    'hf-record --to recorder -- ./app | hf-stats':
+      'the same with less time beside the program: lines of JSON repeat each stack',
+    'hf-record -o app.ndjson.gz -- ./app --verbose': 'keep a trace for later, with its stacks',
+    'hf-record --stack -o app.heaptrack -- ./app': 'a file for heaptrack_gui, with the names of functions',
+    'hf-record -o run.hfrec -- sh run.sh && hf-stats run.hfrec': 'what a script runs, with threads and whole stacks',
+    'hf-record --pid 4711 -o server.hfrec': 'what a server does that runs already, until Ctrl-C',
+    'hf-record --print-preload -o /var/tmp/app.hfrec': 'what a service needs to be recorded',
+    'hf-record -- ./server | hf-filter --size 1M.. --lifetimes | hf-stats --every 1s':
+      'watch the large blocks of a server',
+  },
   run: async (args) => (await import('./record.run.js')).runRecord(args),
 }

@@ -1,5 +1,5 @@
 import { ORDERS, EPOCH_EVENTS } from '../../transforms/drive/layout.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { REPLAY_RUNS, TOUCHES } from '../defaults.js'
 
 export const replay: Command = {
@@ -23,48 +23,37 @@ export const replay: Command = {
     'grows with the live blocks (50 to 150 bytes each; 200 to 800 if the trace is a file, for the line about pools), ' +
     'and with the threads; the replay itself takes what the trace takes.',
   flags: [
-    {
-      name: 'allocator',
-      value: 'NAME',
-      help:
-        'Run this allocator: glibc, jemalloc, mimalloc, tcmalloc, rpmalloc, snmalloc, hoard, or the path of ' +
+    flag(
+      '--allocator NAME',
+      'Run this allocator: glibc, jemalloc, mimalloc, tcmalloc, rpmalloc, snmalloc, hoard, or the path of ' +
         'a library (default all that are installed)',
-      repeat: true,
-    },
-    { name: 'runs', value: 'N', help: `Run each allocator N times, in turn (default ${REPLAY_RUNS})` },
-    {
-      name: 'touch',
-      value: 'WHAT',
-      help: 'Write to all of each new block (default), a byte of each page, the first byte, or none',
+      { repeat: true },
+    ),
+    flag('--runs N', `Run each allocator N times, in turn (default ${REPLAY_RUNS})`),
+    flag('--touch WHAT', 'Write to all of each new block (default), a byte of each page, the first byte, or none', {
       values: TOUCHES,
-    },
-    {
-      name: 'order',
-      value: 'HOW',
-      help:
-        `Between threads, keep the order of epochs of ${EPOCH_EVENTS} events (default), of lifetimes only, ` +
+    }),
+    flag(
+      '--order HOW',
+      `Between threads, keep the order of epochs of ${EPOCH_EVENTS} events (default), of lifetimes only, ` +
         `or of all events`,
-      values: ORDERS,
-    },
-    { name: 'pace', help: 'Wait for the times of the trace, for allocators that return memory by the clock' },
-    { name: 'verify', help: 'Instead of measuring, see whether blocks overlap, lose data or are misaligned' },
-    { name: 'json', help: 'Write all figures as JSON, also over time; hf-report --replay shows them' },
-    { name: 'android', help: 'Write the figures of one allocator as memory_replay does' },
-    { name: 'limit', value: 'SECONDS', help: 'End a run that takes longer (default 600)' },
-    { name: 'output', short: 'o', value: 'FILE', help: 'Keep the operations that are executed in FILE' },
+      { values: ORDERS },
+    ),
+    flag('--pace', 'Wait for the times of the trace, for allocators that return memory by the clock'),
+    flag('--verify', 'Instead of measuring, see whether blocks overlap, lose data or are misaligned'),
+    flag('--json', 'Write all figures as JSON, also over time; hf-report --replay shows them'),
+    flag('--android', 'Write the figures of one allocator as memory_replay does'),
+    flag('--limit SECONDS', 'End a run that takes longer (default 600)'),
+    flag('-o, --output FILE', 'Keep the operations that are executed in FILE'),
   ],
   exitStatus: { 1: 'bad input or I/O error, an allocator that fails, or a fault or failed call that --verify found' },
-  examples: [
-    { command: 'hf-replay app.mtrc', means: 'compare all allocators that are installed' },
-    {
-      command: 'hf-replay --allocator glibc --allocator ./libmine.so app.hfrec',
-      means: 'compare your allocator with that of the C library',
-    },
-    {
-      command: 'hf-replay --json app.hfrec | hf-report --replay - -o app.html app.hfrec',
-      means: 'a page with the resident set of each allocator over the calls',
-    },
-    { command: 'hf-replay --verify --allocator ./libmine.so app.mtrc', means: 'see whether it damages blocks' },
-  ],
+  examples: {
+    'hf-replay app.mtrc': 'compare all allocators that are installed',
+    'hf-replay --allocator glibc --allocator ./libmine.so app.hfrec':
+      'compare your allocator with that of the C library',
+    'hf-replay --json app.hfrec | hf-report --replay - -o app.html app.hfrec':
+      'a page with the resident set of each allocator over the calls',
+    'hf-replay --verify --allocator ./libmine.so app.mtrc': 'see whether it damages blocks',
+  },
   run: async (args) => (await import('./replay.run.js')).runReplay(args),
 }

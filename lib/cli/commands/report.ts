@@ -1,6 +1,6 @@
 import { MIB } from '../../bytes/units.js'
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { MAX_EMBEDDED } from '../defaults.js'
 import { OUTPUT_FLAGS, PAGE_SUPPRESS_HELP, SUPPRESS_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
@@ -29,46 +29,35 @@ export const report: Command = {
     'with --compare, with the stacks of both traces. While the trace is encoded for the page, 25 MB, 90 to 280 ' +
     'bytes for each live block, and the limit of --embed more; with --open, also twice the page.',
   flags: [
-    { name: 'compare', value: 'OLD', reads: true, help: 'Compare with the trace OLD, by site' },
-    {
-      name: 'match',
-      value: 'HOW',
-      help:
-        'With --compare: match frames by names (default), also by lines, or also by the addresses of those without a ' +
+    flag('--compare OLD', 'Compare with the trace OLD, by site', { reads: true }),
+    flag(
+      '--match HOW',
+      'With --compare: match frames by names (default), also by lines, or also by the addresses of those without a ' +
         'function',
-      values: PROFILE_MATCHES,
-    },
-    {
-      name: 'replay',
-      value: 'FILE',
-      reads: true,
-      help: 'Show the allocators that hf-replay --json compared with the calls of the trace: FILE is its output',
-    },
-    { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
-    {
-      name: 'embed',
-      value: 'SIZE',
-      help:
-        'Put the trace into the page if it has at most SIZE bytes in the compact format, with K or M for 1024 or ' +
+      { values: PROFILE_MATCHES },
+    ),
+    flag(
+      '--replay FILE',
+      'Show the allocators that hf-replay --json compared with the calls of the trace: FILE is its output',
+      { reads: true },
+    ),
+    flag('--trace N', 'Take only trace number N of an input that holds several'),
+    flag(
+      '--embed SIZE',
+      'Put the trace into the page if it has at most SIZE bytes in the compact format, with K or M for 1024 or ' +
         `${MIB} of them (default ${MAX_EMBEDDED / MIB}M; 0: never)`,
-    },
-    { name: 'open', help: 'Show the report in the browser instead of writing it, until Ctrl-C; see hf-view' },
+    ),
+    flag('--open', 'Show the report in the browser instead of writing it, until Ctrl-C; see hf-view'),
     ...SUPPRESS_FLAGS,
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],
-  examples: [
-    { command: 'hf-report -o app.html app.mtrc', means: 'a report on a trace, to be opened in a browser' },
-    {
-      command: 'mtrc-decode app.mtrc | hf-filter --thread 7 --lifetimes | hf-report > thread-7.html',
-      means: 'of a part',
-    },
-    { command: 'hf-report --embed 0 -o app.html app.mtrc', means: 'a page without the trace itself' },
-    {
-      command: 'hf-replay --json app.mtrc | hf-report --replay - -o app.html app.mtrc',
-      means: 'with what other allocators need',
-    },
-    { command: 'hf-report --compare before.mtrc after.mtrc -o diff.html', means: 'what changed between two runs' },
-  ],
+  examples: {
+    'hf-report -o app.html app.mtrc': 'a report on a trace, to be opened in a browser',
+    'mtrc-decode app.mtrc | hf-filter --thread 7 --lifetimes | hf-report > thread-7.html': 'of a part',
+    'hf-report --embed 0 -o app.html app.mtrc': 'a page without the trace itself',
+    'hf-replay --json app.mtrc | hf-report --replay - -o app.html app.mtrc': 'with what other allocators need',
+    'hf-report --compare before.mtrc after.mtrc -o diff.html': 'what changed between two runs',
+  },
   run: async (args) => (await import('./report.run.js')).runReport(args),
 }

@@ -1,6 +1,6 @@
 import * as Policies from '../../transforms/simulate/policies.js'
 import { targets } from '../../exports/targets.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { PAGE } from '../defaults.js'
 import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
@@ -29,132 +29,81 @@ export const simulate: Command = {
     'the part that was read are printed before the error.',
   memory: 'grows with the live blocks (100 to 650 bytes each), with --compare and --predict for each policy.',
   flags: [
-    { name: 'policy', value: 'NAME', help: 'Simulate this policy', values: Policies.POLICIES },
-    {
-      name: 'compare',
-      value: 'NAME',
-      help: 'Show one table of several policies, or of all, with the default options',
+    flag('--policy NAME', 'Simulate this policy', { values: Policies.POLICIES }),
+    flag('--compare NAME', 'Show one table of several policies, or of all, with the default options', {
       repeat: true,
       values: ['all', ...Policies.POLICIES],
-    },
-    { name: 'json', help: 'Write the figures as JSON, also over time and by size' },
-    {
-      name: 'list',
-      value: 'ORDER',
-      help: 'Of first-fit: the order in which free blocks are examined (default address)',
+    }),
+    flag('--json', 'Write the figures as JSON, also over time and by size'),
+    flag('--list ORDER', 'Of first-fit: the order in which free blocks are examined (default address)', {
       values: Policies.LIST_ORDERS,
       group: POLICY,
-    },
-    {
-      name: 'coalescing',
-      value: 'WHEN',
-      help: 'Of first-fit, next-fit, best-fit: merge free blocks at once (default), or when a search fails',
-      values: Policies.COALESCING,
-      group: POLICY,
-    },
-    {
-      name: 'classes',
-      value: 'LIST',
-      help:
-        `Of segregated: the size classes, as sizes in bytes with commas between them, or a rule: ` +
+    }),
+    flag(
+      '--coalescing WHEN',
+      'Of first-fit, next-fit, best-fit: merge free blocks at once (default), or when a search fails',
+      { values: Policies.COALESCING, group: POLICY },
+    ),
+    flag(
+      '--classes LIST',
+      `Of segregated: the size classes, as sizes in bytes with commas between them, or a rule: ` +
         `${Policies.CLASS_RULES.join(', ')} (default jemalloc)`,
+      { group: POLICY },
+    ),
+    flag(
+      '--trim BYTES',
+      'Of first-fit, next-fit, best-fit: return free memory at the end of the heap from BYTES on (default never)',
+      { group: POLICY },
+    ),
+    flag('--header BYTES', 'The bytes before each block (default 8 for first-fit, next-fit, best-fit, otherwise 0)', {
       group: POLICY,
-    },
-    {
-      name: 'trim',
-      value: 'BYTES',
-      help: 'Of first-fit, next-fit, best-fit: return free memory at the end of the heap from BYTES on (default never)',
+    }),
+    flag('--alignment BYTES', 'The alignment of all blocks (default 16)', { group: POLICY }),
+    flag(
+      '--smallest BYTES',
+      'The smallest block, with its header (default 32 for first-fit, next-fit, best-fit, otherwise 16)',
+      { group: POLICY },
+    ),
+    flag('--page BYTES', 'The size of a page (default 4K)', { group: POLICY }),
+    flag('--glibc VERSION', `Of ptmalloc: the version of glibc, from 2.23 to 2.43 (default ${Policies.GLIBC})`, {
       group: POLICY,
-    },
-    {
-      name: 'header',
-      value: 'BYTES',
-      help: 'The bytes before each block (default 8 for first-fit, next-fit, best-fit, otherwise 0)',
-      group: POLICY,
-    },
-    { name: 'alignment', value: 'BYTES', help: 'The alignment of all blocks (default 16)', group: POLICY },
-    {
-      name: 'smallest',
-      value: 'BYTES',
-      help: 'The smallest block, with its header (default 32 for first-fit, next-fit, best-fit, otherwise 16)',
-      group: POLICY,
-    },
-    { name: 'page', value: 'BYTES', help: 'The size of a page (default 4K)', group: POLICY },
-    {
-      name: 'glibc',
-      value: 'VERSION',
-      help: `Of ptmalloc: the version of glibc, from 2.23 to 2.43 (default ${Policies.GLIBC})`,
-      group: POLICY,
-    },
-    {
-      name: 'jemalloc',
-      value: 'VERSION',
-      help: `Of jemalloc: its version (default ${Policies.JEMALLOC})`,
+    }),
+    flag('--jemalloc VERSION', `Of jemalloc: its version (default ${Policies.JEMALLOC})`, {
       values: Policies.JEMALLOCS,
       group: POLICY,
-    },
-    {
-      name: 'bits',
-      value: 'N',
-      help: 'Of jemalloc: the size of a word, 32 or 64 bits (default 64, the only one of version 5)',
+    }),
+    flag('--bits N', 'Of jemalloc: the size of a word, 32 or 64 bits (default 64, the only one of version 5)', {
       values: ['32', '64'],
       group: POLICY,
-    },
-    {
-      name: 'tcache',
-      value: 'WHETHER',
-      help: 'Of ptmalloc, jemalloc: whether threads have caches (default on)',
+    }),
+    flag('--tcache WHETHER', 'Of ptmalloc, jemalloc: whether threads have caches (default on)', {
       values: Policies.TCACHE,
       group: POLICY,
-    },
-    {
-      name: 'predict',
-      value: 'TRAIN',
-      reads: true,
-      help:
-        'Of bump: blocks that are short-lived in this trace, or by this model, are in arenas, by site and size; ' +
+    }),
+    flag(
+      '--predict TRAIN',
+      'Of bump: blocks that are short-lived in this trace, or by this model, are in arenas, by site and size; ' +
         'others in a heap',
-      group: ARENAS_GROUP,
-    },
-    {
-      name: 'write-model',
-      value: 'FILE',
-      help:
-        'With --predict: write what was learned as JSON, a model for --predict, and simulate nothing; - is standard ' +
+      { reads: true, group: ARENAS_GROUP },
+    ),
+    flag(
+      '--write-model FILE',
+      'With --predict: write what was learned as JSON, a model for --predict, and simulate nothing; - is standard ' +
         'output, and a name that ends in .gz or .zst is compressed',
+      { group: ARENAS_GROUP },
+    ),
+    flag('--threshold BYTES', 'With --predict: a short-lived block ends before more are allocated (default 32K)', {
       group: ARENAS_GROUP,
-    },
-    {
-      name: 'threshold',
-      value: 'BYTES',
-      help: 'With --predict: a short-lived block ends before more are allocated (default 32K)',
+    }),
+    flag('--frames N', 'With --predict: the site is the innermost N frames (default the whole stack)', {
       group: ARENAS_GROUP,
-    },
-    {
-      name: 'frames',
-      value: 'N',
-      help: 'With --predict: the site is the innermost N frames (default the whole stack)',
-      group: ARENAS_GROUP,
-    },
-    {
-      name: 'general',
-      value: 'NAME',
-      help: 'With --predict: the policy of the heap for all other blocks (default first-fit)',
+    }),
+    flag('--general NAME', 'With --predict: the policy of the heap for all other blocks (default first-fit)', {
       values: Policies.GENERAL,
       group: ARENAS_GROUP,
-    },
-    {
-      name: 'arenas',
-      value: 'N',
-      help: `With --predict: the number of arenas (default ${Policies.ARENAS})`,
-      group: ARENAS_GROUP,
-    },
-    {
-      name: 'arena-size',
-      value: 'BYTES',
-      help: 'With --predict: the size of an arena (default 4K)',
-      group: ARENAS_GROUP,
-    },
+    }),
+    flag('--arenas N', `With --predict: the number of arenas (default ${Policies.ARENAS})`, { group: ARENAS_GROUP }),
+    flag('--arena-size BYTES', 'With --predict: the size of an arena (default 4K)', { group: ARENAS_GROUP }),
     ...OUTPUT_FLAGS,
     {
       name: 'to',
@@ -168,22 +117,15 @@ export const simulate: Command = {
     ARROW_FLAG,
     STRICT_FLAG,
   ],
-  examples: [
-    { command: 'hf-simulate --compare all app.mtrc', means: 'which policy needs how much memory' },
-    { command: 'hf-simulate --compare all app.mtrc -o heaps.html', means: 'the same as a page, with curves over time' },
-    { command: 'hf-simulate --policy best-fit --json app.mtrc', means: 'all figures of one policy' },
-    {
-      command: 'hf-simulate --policy segregated --classes 16,32,48,64,128 app.mtrc -o classes.mtrc',
-      means: 'the trace as it would be with these size classes',
-    },
-    {
-      command: 'hf-simulate --policy bump --predict train.hfrec app.hfrec',
-      means: 'arenas for what was short-lived in another run, and first fit for the rest',
-    },
-    {
-      command: 'hf-simulate --predict train.hfrec --write-model app.json',
-      means: 'a model of the lifetimes, for --predict app.json',
-    },
-  ],
+  examples: {
+    'hf-simulate --compare all app.mtrc': 'which policy needs how much memory',
+    'hf-simulate --compare all app.mtrc -o heaps.html': 'the same as a page, with curves over time',
+    'hf-simulate --policy best-fit --json app.mtrc': 'all figures of one policy',
+    'hf-simulate --policy segregated --classes 16,32,48,64,128 app.mtrc -o classes.mtrc':
+      'the trace as it would be with these size classes',
+    'hf-simulate --policy bump --predict train.hfrec app.hfrec':
+      'arenas for what was short-lived in another run, and first fit for the rest',
+    'hf-simulate --predict train.hfrec --write-model app.json': 'a model of the lifetimes, for --predict app.json',
+  },
   run: async (args) => (await import('./simulate.run.js')).runSimulate(args),
 }

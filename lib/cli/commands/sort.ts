@@ -1,7 +1,7 @@
 import { MIB } from '../../bytes/units.js'
 import { ORDER_FIELDS } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { EVENT_FLAGS } from '../flags.js'
 
 export const sort: Command = {
@@ -19,28 +19,18 @@ export const sort: Command = {
     'after -o says otherwise.',
   memory: 'the limit given, in addition to the constant amount that every command takes.',
   flags: [
-    { name: 'by', value: 'FIELD', help: 'Order by this field (default time)', values: ORDER_FIELDS },
-    {
-      name: 'memory',
-      value: 'SIZE',
-      help: `Use about this much memory for sorting (for example 200M or 2G; default ${SORT_MEMORY / MIB}M)`,
-    },
-    {
-      name: 'temporary',
-      value: 'DIR',
-      help: "Put the temporary file here (default: the system's folder for such files)",
-    },
+    flag('--by FIELD', 'Order by this field (default time)', { values: ORDER_FIELDS }),
+    flag(
+      '--memory SIZE',
+      `Use about this much memory for sorting (for example 200M or 2G; default ${SORT_MEMORY / MIB}M)`,
+    ),
+    flag('--temporary DIR', "Put the temporary file here (default: the system's folder for such files)"),
     ...EVENT_FLAGS,
   ],
-  examples: [
-    {
-      command: 'replay-decode dump.txt | hf-sort --by time -o sorted.ndjson',
-      means: 'a dump that has its threads one after the other',
-    },
-    {
-      command: 'hf-filter --kind alloc big.mtrc | hf-sort --by size --memory 1G --temporary /var/tmp | tail -n 20',
-      means: 'the largest allocations of a trace that is larger than the memory',
-    },
-  ],
+  examples: {
+    'replay-decode dump.txt | hf-sort --by time -o sorted.ndjson': 'a dump that has its threads one after the other',
+    'hf-filter --kind alloc big.mtrc | hf-sort --by size --memory 1G --temporary /var/tmp | tail -n 20':
+      'the largest allocations of a trace that is larger than the memory',
+  },
   run: async (args) => (await import('./sort.run.js')).runSort(args),
 }

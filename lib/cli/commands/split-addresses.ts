@@ -1,18 +1,12 @@
 import { FIELD_NAMES } from '../../formats/hatf/layout.js'
-import type { Command, Flag } from '../command.js'
+import { flag, type Command, type Flag } from '../command.js'
 import { KEY_PLACE } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'
 
 /** Flags that must be the same for splitting and joining. */
 const FIELD_FLAGS: readonly Flag[] = [
-  {
-    name: 'field',
-    value: 'NAME',
-    help: 'A field to take out, instead of address',
-    repeat: true,
-    values: FIELD_NAMES,
-  },
-  { name: 'encoded', help: 'Take out all bytes of the fields, encoded or not' },
+  flag('--field NAME', 'A field to take out, instead of address', { repeat: true, values: FIELD_NAMES }),
+  flag('--encoded', 'Take out all bytes of the fields, encoded or not'),
 ]
 
 export const hatfSplit: Command = {
@@ -28,25 +22,15 @@ export const hatfSplit: Command = {
     '--split-addr does the same in one file, in which damage is found.',
   memory: 'constant.',
   flags: [
-    {
-      name: 'addresses',
-      short: 'a',
-      value: 'FILE',
-      help: 'Write the addresses to FILE; a name that ends in .gz or .zst is compressed',
-    },
+    flag('-a, --addresses FILE', 'Write the addresses to FILE; a name that ends in .gz or .zst is compressed'),
     ...FIELD_FLAGS,
     ...OUTPUT_FLAGS,
   ],
-  examples: [
-    {
-      command: 'hatf-split -a addresses.bin.gz app.hatf | xz > rest.xz',
-      means: 'compress the addresses and the remainder separately',
-    },
-    {
-      command: "hatf-split --field size --field address --field time -a '{}.bin' app.hatf -o rest.bin",
-      means: 'sizes, addresses and times, each in a file of its own',
-    },
-  ],
+  examples: {
+    'hatf-split -a addresses.bin.gz app.hatf | xz > rest.xz': 'compress the addresses and the remainder separately',
+    "hatf-split --field size --field address --field time -a '{}.bin' app.hatf -o rest.bin":
+      'sizes, addresses and times, each in a file of its own',
+  },
   run: async (args) => (await import('./split-addresses.run.js')).runHatfSplit(args),
 }
 
@@ -60,15 +44,12 @@ export const hatfJoin: Command = {
     'error.',
   memory: 'constant.',
   flags: [
-    {
-      name: 'addresses',
-      short: 'a',
-      value: 'FILE',
-      help: `Read the addresses from FILE; with --field, ${KEY_PLACE} stands for the field`,
-    },
+    flag('-a, --addresses FILE', `Read the addresses from FILE; with --field, ${KEY_PLACE} stands for the field`),
     ...FIELD_FLAGS,
     ...OUTPUT_FLAGS,
   ],
-  examples: [{ command: 'hatf-join -a addresses.bin.gz rest.xz | hatf-decode', means: 'read a trace that was split' }],
+  examples: {
+    'hatf-join -a addresses.bin.gz rest.xz | hatf-decode': 'read a trace that was split',
+  },
   run: async (args) => (await import('./split-addresses.run.js')).runHatfJoin(args),
 }

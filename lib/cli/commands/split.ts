@@ -1,5 +1,5 @@
 import { PARTITIONS } from '../../transforms/option-values.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { COMPRESSION_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
@@ -28,30 +28,22 @@ export const split: Command = {
     'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 140 bytes ' +
     'each).',
   flags: [
-    { name: 'by', value: 'KEY', help: 'What to split by', values: PARTITIONS },
-    { name: 'shards', value: 'N', help: 'With --by shard: the number of shards (default 2)' },
-    { name: 'lifetimes', help: 'Put reallocs and frees where the allocation of their block went' },
-    { name: 'number', help: 'Number the events, so that hf-merge can restore the trace' },
-    { name: 'output', short: 'o', value: 'PATTERN', help: `The names of the files, with ${KEY_PLACE} for the key` },
-    { name: 'max-open', value: 'N', help: `Keep at most N files open at once (default ${MAX_OPEN})` },
-    { name: 'max-files', value: 'N', help: `Fail when there are more than N keys (default ${MAX_FILES})` },
+    flag('--by KEY', 'What to split by', { values: PARTITIONS }),
+    flag('--shards N', 'With --by shard: the number of shards (default 2)'),
+    flag('--lifetimes', 'Put reallocs and frees where the allocation of their block went'),
+    flag('--number', 'Number the events, so that hf-merge can restore the trace'),
+    flag('-o, --output PATTERN', `The names of the files, with ${KEY_PLACE} for the key`),
+    flag('--max-open N', `Keep at most N files open at once (default ${MAX_OPEN})`),
+    flag('--max-files N', `Fail when there are more than N keys (default ${MAX_FILES})`),
     ...COMPRESSION_FLAGS,
     ...TO_FLAGS,
     STRICT_FLAG,
   ],
-  examples: [
-    {
-      command: "mtrc-decode app.mtrc | hf-split --by thread -o 'thread-{}.hatf'",
-      means: 'a HATF trace of each thread',
-    },
-    {
-      command: "hf-split --by shard --shards 8 -o 'part-{}.ndjson.gz' dump.zip",
-      means: 'eight parts to work on in parallel',
-    },
-    {
-      command: "hf-split --by thread --number -o 'part-{}.ndjson' app.mtrc && hf-merge part-*.ndjson -o same.mtrc",
-      means: 'into parts and back again',
-    },
-  ],
+  examples: {
+    "mtrc-decode app.mtrc | hf-split --by thread -o 'thread-{}.hatf'": 'a HATF trace of each thread',
+    "hf-split --by shard --shards 8 -o 'part-{}.ndjson.gz' dump.zip": 'eight parts to work on in parallel',
+    "hf-split --by thread --number -o 'part-{}.ndjson' app.mtrc && hf-merge part-*.ndjson -o same.mtrc":
+      'into parts and back again',
+  },
   run: async (args) => (await import('./split.run.js')).runSplit(args),
 }

@@ -1,4 +1,4 @@
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
 import { OUTPUT_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
@@ -27,29 +27,18 @@ export const sql: Command = {
     'that of hf-blocks for its tables (with --full-stacks, if the query has stack or site), else constant; and what ' +
     'DuckDB takes, at most 80 % of the memory of the machine.',
   flags: [
-    {
-      name: 'file',
-      short: 'f',
-      value: 'FILE',
-      reads: true,
-      help: 'Read the query from FILE; all operands are traces then',
-    },
-    {
-      name: 'to',
-      value: 'FORMAT',
-      help: 'Write this format; by default what the name after -o says, else a table to look at',
+    flag('-f, --file FILE', 'Read the query from FILE; all operands are traces then', { reads: true }),
+    flag('--to FORMAT', 'Write this format; by default what the name after -o says, else a table to look at', {
       values: SQL_FORMATS,
-    },
-    { name: 'full', help: 'Show the cells of a table whole: longer ones are cut at 120 characters otherwise' },
+    }),
+    flag('--full', 'Show the cells of a table whole: longer ones are cut at 120 characters otherwise'),
     SYMBOLIZE_FLAG,
     ...OUTPUT_FLAGS,
   ],
-  examples: [
-    {
-      command: `hf-sql app.hfrec "select frame, sum(size) from blocks where ending = 'live' group by frame"`,
-      means: 'leaks by the frame that allocated, as rows of hf-stats begin',
-    },
-    { command: 'hf-sql day*.mtrc.gz -f query.sql -o result.csv', means: 'a query in a file, on several traces' },
-  ],
+  examples: {
+    [`hf-sql app.hfrec "select frame, sum(size) from blocks where ending = 'live' group by frame"`]:
+      'leaks by the frame that allocated, as rows of hf-stats begin',
+    'hf-sql day*.mtrc.gz -f query.sql -o result.csv': 'a query in a file, on several traces',
+  },
   run: async (args) => (await import('./sql.run.js')).runSql(args),
 }

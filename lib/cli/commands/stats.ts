@@ -1,4 +1,4 @@
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { FIRST_TOP, MAX_TIMELINE_ROWS, SECTIONS, SITE_GROUPS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
 import * as Flags from '../flags.js'
 
@@ -24,75 +24,56 @@ export const stats: Command = {
     'grows with the live blocks (75 to 140 bytes each), and with distinct sites, sizes and threads, up to 65536 of ' +
     'each (1 to 2 KB for a site, less for the others).',
   flags: [
-    { name: 'section', value: 'NAME', help: 'Show only this section', repeat: true, values: SECTIONS },
-    {
-      name: 'top',
-      value: 'N',
-      help:
-        `Show at most N sites, sizes and threads (default ${TOP}, and ${FIRST_TOP} in the tables that the whole ` +
+    flag('--section NAME', 'Show only this section', { repeat: true, values: SECTIONS }),
+    flag(
+      '--top N',
+      `Show at most N sites, sizes and threads (default ${TOP}, and ${FIRST_TOP} in the tables that the whole ` +
         'report begins with; JSON and TSV: all)',
-    },
+    ),
     ...Flags.ROW_FLAGS,
     Flags.TREE_FLAG,
-    {
-      name: 'by',
-      value: 'WHAT',
-      help: 'Tell allocations apart by site (default), function or module, with what these call; or by thread',
-      values: SITE_GROUPS,
-    },
-    {
-      name: 'sort',
-      value: 'KEY',
-      help:
-        'Sort the table of all sites by this figure; memray and heaptrack are temporary allocations by these ' +
+    flag(
+      '--by WHAT',
+      'Tell allocations apart by site (default), function or module, with what these call; or by thread',
+      { values: SITE_GROUPS },
+    ),
+    flag(
+      '--sort KEY',
+      'Sort the table of all sites by this figure; memray and heaptrack are temporary allocations by these ' +
         'definitions',
-      values: SITE_ORDERS,
-      instead: { temporary: 'memray and heaptrack are the two definitions of temporary allocations' },
-    },
+      {
+        values: SITE_ORDERS,
+        instead: { temporary: 'memray and heaptrack are the two definitions of temporary allocations' },
+      },
+    ),
     Flags.TEMPORARY_FLAG,
-    {
-      name: 'timeline',
-      value: 'N',
-      help: `Show how live bytes went up and down, in N rows (at most ${MAX_TIMELINE_ROWS})`,
-    },
-    {
-      name: 'every',
-      value: 'INTERVAL',
-      help: 'Show the main figures repeatedly while events come: a line after each 1s, 500ms, or 1M events',
-    },
-    { name: 'json', help: 'Write the statistics as JSON' },
-    { name: 'tsv', help: `Write one section as tab-separated values: ${TSV_SECTIONS.join(', ')}` },
-    { name: 'mpatrol', help: "Write only mpatrol's statistics, as its reader does" },
-    { name: 'table', help: "Write the table of events as mpatrol's reader does" },
-    {
-      name: 'allocator',
-      help: 'Report which allocator the addresses come from, and how many of them its simulation predicts',
-    },
-    { name: 'sources', help: 'With --table: show thread, function, file and line of each event' },
-    { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    flag('--timeline N', `Show how live bytes went up and down, in N rows (at most ${MAX_TIMELINE_ROWS})`),
+    flag(
+      '--every INTERVAL',
+      'Show the main figures repeatedly while events come: a line after each 1s, 500ms, or 1M events',
+    ),
+    flag('--json', 'Write the statistics as JSON'),
+    flag('--tsv', `Write one section as tab-separated values: ${TSV_SECTIONS.join(', ')}`),
+    flag('--mpatrol', "Write only mpatrol's statistics, as its reader does"),
+    flag('--table', "Write the table of events as mpatrol's reader does"),
+    flag('--allocator', 'Report which allocator the addresses come from, and how many of them its simulation predicts'),
+    flag('--sources', 'With --table: show thread, function, file and line of each event'),
+    flag('--trace N', 'Take only trace number N of an input that holds several'),
     ...Flags.SUPPRESS_FLAGS,
     Flags.SYMBOLIZE_FLAG,
     ...Flags.OUTPUT_FLAGS,
   ],
-  examples: [
-    { command: 'hf-stats --top 5 dump.zip', means: 'the statistics of an Android dump' },
-    { command: 'hf-stats --section leaks app.mtrc', means: 'only what leaks' },
-    { command: 'hf-stats --suppress lsan.supp --suppress-known app.zst', means: 'without the leaks that are known' },
-    { command: 'hf-stats --by function --section peak app.heaptrack.zst', means: 'which functions hold the peak' },
-    {
-      command: 'hf-stats --section timeline --timeline 200 --tsv app.mtrc > live.tsv',
-      means: 'live bytes over the run, for a chart',
-    },
-    {
-      command: "hf-stats --json app.mtrc | jq '.sites[] | select(.leaked.blocks > 0)'",
-      means: 'where leaks come from',
-    },
-    {
-      command: 'mtrc-decode < pipe | hf-stats --every 1s',
-      means: 'the live set, while the program runs; in place on a terminal, NDJSON with --json',
-    },
-    { command: 'hf-stats --allocator app.mtrc', means: 'which version of which allocator the program ran with' },
-    { command: 'hf-stats --table --sources app.mtrc | less', means: "every event, as in mpatrol's own listing" },
-  ],
+  examples: {
+    'hf-stats --top 5 dump.zip': 'the statistics of an Android dump',
+    'hf-stats --section leaks app.mtrc': 'only what leaks',
+    'hf-stats --suppress lsan.supp --suppress-known app.zst': 'without the leaks that are known',
+    'hf-stats --by function --section peak app.heaptrack.zst': 'which functions hold the peak',
+    'hf-stats --section timeline --timeline 200 --tsv app.mtrc > live.tsv': 'live bytes over the run, for a chart',
+    "hf-stats --json app.mtrc | jq '.sites[] | select(.leaked.blocks > 0)'": 'where leaks come from',
+    'mtrc-decode < pipe | hf-stats --every 1s':
+      'the live set, while the program runs; in place on a terminal, NDJSON with --json',
+    'hf-stats --allocator app.mtrc': 'which version of which allocator the program ran with',
+    'hf-stats --table --sources app.mtrc | less': "every event, as in mpatrol's own listing",
+  },
   run: async (args) => (await import('./stats.run.js')).runStats(args),
 }

@@ -1,5 +1,5 @@
 import { EVENT_FLAGS } from '../flags.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 
 export const symbolize: Command = {
   name: 'hf-symbolize',
@@ -26,27 +26,18 @@ export const symbolize: Command = {
     'The output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant: the names of a million addresses are kept. The tool takes what the debug information needs.',
   flags: [
-    { name: 'debug-dir', value: 'DIR', help: 'Look for modules and debug files in DIR', repeat: true },
-    {
-      name: 'build-id',
-      value: 'MODULE=ID',
-      help: 'Refuse files for MODULE, a path in the trace, that have another build id',
+    flag('--debug-dir DIR', 'Look for modules and debug files in DIR', { repeat: true }),
+    flag('--build-id MODULE=ID', 'Refuse files for MODULE, a path in the trace, that have another build id', {
       repeat: true,
-    },
-    {
-      name: 'tool',
-      value: 'TOOL',
-      help: 'Ask this tool; none reads symbol tables only',
+    }),
+    flag('--tool TOOL', 'Ask this tool; none reads symbol tables only', {
       values: ['llvm-symbolizer', 'addr2line', 'none'],
-    },
+    }),
     ...EVENT_FLAGS,
   ],
-  examples: [
-    { command: 'hf-symbolize heaptrack.app.1234.raw.zst -o app.ndjson.gz', means: 'a raw recording of heaptrack' },
-    {
-      command: 'hf-symbolize --debug-dir symbols/ app.raw.zst | hf-stats',
-      means: 'the debug files of stripped programs are in a folder',
-    },
-  ],
+  examples: {
+    'hf-symbolize heaptrack.app.1234.raw.zst -o app.ndjson.gz': 'a raw recording of heaptrack',
+    'hf-symbolize --debug-dir symbols/ app.raw.zst | hf-stats': 'the debug files of stripped programs are in a folder',
+  },
   run: async (args) => (await import('./symbolize.run.js')).runSymbolize(args),
 }

@@ -1,5 +1,5 @@
 import { FAULTS } from '../../transforms/option-values.js'
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { EVENT_FLAGS } from '../flags.js'
 
@@ -25,31 +25,18 @@ export const verify: Command = {
   },
   memory: 'grows with the live blocks (100 to 200 bytes each).',
   flags: [
-    {
-      name: 'allow',
-      value: 'FAULT',
-      help: 'Ignore this fault; do not report or repair it',
-      repeat: true,
-      values: FAULTS,
-    },
-    { name: 'max-size', value: 'BYTES', help: 'Allocations of more than this many bytes are absurd (default 2^47)' },
-    { name: 'places', value: 'N', help: `List the first N places of each fault (default ${PLACES})` },
-    { name: 'json', help: 'Write the report as JSON; its error says why the trace could not be read' },
-    { name: 'repair', help: 'Write a corrected trace to the file given by -o' },
-    {
-      name: 'window',
-      value: 'N',
-      help: `With --repair: look for a late free among the next N events (default ${REPAIR_WINDOW})`,
-    },
+    flag('--allow FAULT', 'Ignore this fault; do not report or repair it', { repeat: true, values: FAULTS }),
+    flag('--max-size BYTES', 'Allocations of more than this many bytes are absurd (default 2^47)'),
+    flag('--places N', `List the first N places of each fault (default ${PLACES})`),
+    flag('--json', 'Write the report as JSON; its error says why the trace could not be read'),
+    flag('--repair', 'Write a corrected trace to the file given by -o'),
+    flag('--window N', `With --repair: look for a late free among the next N events (default ${REPAIR_WINDOW})`),
     ...EVENT_FLAGS,
   ],
-  examples: [
-    { command: 'hf-verify app.mtrc', means: 'check a trace' },
-    {
-      command: 'hf-verify --allow zero-size --places 3 --json dump.zip | jq .faults',
-      means: 'count the faults of an Android dump',
-    },
-    { command: 'hf-verify --repair -o repaired.txt dump.txt && hf-verify repaired.txt', means: 'repair it' },
-  ],
+  examples: {
+    'hf-verify app.mtrc': 'check a trace',
+    'hf-verify --allow zero-size --places 3 --json dump.zip | jq .faults': 'count the faults of an Android dump',
+    'hf-verify --repair -o repaired.txt dump.txt && hf-verify repaired.txt': 'repair it',
+  },
   run: async (args) => (await import('./verify.run.js')).runVerify(args),
 }

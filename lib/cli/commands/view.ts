@@ -1,4 +1,4 @@
-import type { Command } from '../command.js'
+import { flag, type Command } from '../command.js'
 import { PAGE_SUPPRESS_HELP, SUPPRESS_FLAGS, SYMBOLIZE_FLAG, SYMBOLIZE_HELP } from '../flags.js'
 
 export const view: Command = {
@@ -21,14 +21,14 @@ export const view: Command = {
   flags: [
     ...SUPPRESS_FLAGS,
     SYMBOLIZE_FLAG,
-    { name: 'port', value: 'N', help: 'Serve on this port instead of any that is free' },
-    { name: 'once', help: 'End when the page was delivered' },
-    { name: 'no-browser', help: 'Only print the address' },
+    flag('--port N', 'Serve on this port instead of any that is free'),
+    flag('--once', 'End when the page was delivered'),
+    flag('--no-browser', 'Only print the address'),
   ],
-  examples: [
-    { command: 'hf-view app.mtrc.gz', means: 'a report on a trace' },
-    { command: 'hf-view', means: 'a page to drop traces on' },
-    { command: 'mtrc-decode app.mtrc | hf-filter --thread 7 --lifetimes | hf-view -', means: 'of a part' },
-  ],
+  examples: {
+    'hf-view app.mtrc.gz': 'a report on a trace',
+    'hf-view': 'a page to drop traces on',
+    'mtrc-decode app.mtrc | hf-filter --thread 7 --lifetimes | hf-view -': 'of a part',
+  },
   run: async (args) => (await import('./view.run.js')).runView(args),
 }

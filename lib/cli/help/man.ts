@@ -61,7 +61,7 @@ export function manPage(command: Command, version: string, related: readonly str
       .toSorted(([one], [other]) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
       .flatMap(term),
     '.SH EXAMPLES',
-    ...command.examples.flatMap(({ command: line, means }, i) => [
+    ...Object.entries(command.examples).flatMap(([line, means], i) => [
       ...(i === 0 ? [] : ['.PP']),
       escaped(`${sentence(means).replace(/\.$/, '')}:`),
       '.PP',

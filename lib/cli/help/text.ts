@@ -33,7 +33,7 @@ export function helpText(command: Command): string {
     ...(command.memory === undefined ? [] : ['', ...wrap(`Memory: ${command.memory}`, '')]),
     '',
     'Examples:',
-    ...command.examples.flatMap(({ command: line, means }) => [`  # ${means}`, `  ${line}`]),
+    ...Object.entries(command.examples).flatMap(([line, means]) => [`  # ${means}`, `  ${line}`]),
     '',
   ].join('\n')
 }
