@@ -1,9 +1,9 @@
 import { GrowingKernel } from '../kernel/growing.js'
 import { detailOf, learns, numberOf, type AllocatorSettings } from './settings.js'
-import type { Global, KernelExports } from '../kernel/load.js'
+import type { Globals, KernelExports } from '../kernel/load.js'
 
 /** The exports of kernel/allocators.ts; kernel/allocators/simulator.ts and replay.ts document them. */
-interface AllocatorExports extends KernelExports {
+interface AllocatorExports extends KernelExports, Globals<'RESULTS' | 'PREDICTED' | 'blocks' | 'hits'> {
   seed(low: number, high: number): void
   simStart(kind: number, version: number, bits: number, cores: number, detail: bigint, learns: boolean): number
   simMake(called: number, thread: number, more: bigint, old: number, size: bigint): bigint
@@ -13,10 +13,6 @@ interface AllocatorExports extends KernelExports {
   simFix(predicted: bigint, actual: bigint): void
   clearReplay(): number
   replay(rows: number): void
-  readonly RESULTS: Global
-  readonly PREDICTED: Global
-  readonly blocks: Global
-  readonly hits: Global
 }
 
 /** The kernel of simulated allocators. */

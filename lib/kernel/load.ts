@@ -14,6 +14,9 @@ export interface Global {
   readonly value: number
 }
 
+/** Numbers exported by a kernel, by their names. */
+export type Globals<Name extends string> = Readonly<Record<Name, Global>>
+
 /**
  * The exports of every kernel in `kernel/` besides its functions: its memory and, as globals, addresses in it and the
  * additional results of functions.

@@ -1,4 +1,4 @@
-import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
+import { KERNEL_EVENTS, loadKernel, type Global, type Globals, type KernelExports } from './load.js'
 import { LEFT_OUT, PLACES } from './layouts/losses.js'
 import type { EventBatch } from '../event/batch.js'
 import { unencodable, type TracePosition } from '../event/error.js'
@@ -20,16 +20,10 @@ import type { Carried, Filling, LossCounts } from '../event/losses.js'
 import { UnitLoss } from './unit-loss.js'
 
 /** The exports of kernel/losses.ts, which documents them. */
-interface LossesKernel extends KernelExports {
+interface LossesKernel
+  extends KernelExports, Globals<'taken' | 'MASK' | 'KIND' | 'WATCHED' | 'NEEDED' | 'LOST' | 'EVENTS'> {
   count(from: number, to: number, stops: boolean): number
   empty(): void
-  readonly taken: Global
-  readonly MASK: Global
-  readonly KIND: Global
-  readonly WATCHED: Global
-  readonly NEEDED: Global
-  readonly LOST: Global
-  readonly EVENTS: Global
 }
 
 const FIELD_BITS = 2 ** FIELDS.length

@@ -1,20 +1,14 @@
 import { MAX_RANGES } from './layouts/select.js'
-import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
+import { KERNEL_EVENTS, loadKernel, type Global, type Globals, type KernelExports } from './load.js'
 
 /** The exports of kernel/select.ts, which documents them. */
-interface SelectKernel extends KernelExports {
+interface SelectKernel extends KernelExports, Globals<'MASK' | 'ROWS' | 'SOURCE' | 'GATHERED' | 'RANGES' | 'CODES'> {
   inRange(has: number, n: number): number
   inRanges(has: number, ranges: number, n: number): number
   isWanted(has: number, n: number): number
   gather8(n: number): void
   gather4(n: number): void
   gather1(n: number): void
-  readonly MASK: Global
-  readonly ROWS: Global
-  readonly SOURCE: Global
-  readonly GATHERED: Global
-  readonly RANGES: Global
-  readonly CODES: Global
 }
 
 export { MAX_RANGES }

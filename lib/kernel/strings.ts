@@ -1,19 +1,14 @@
 import { instantiate, type Kernel } from './instance.js'
 import { MAX_LISTED, MAX_LISTS, MAX_STRING_BYTES, MAX_STRINGS } from './layouts/strings.js'
-import type { Global, KernelExports } from './load.js'
+import type { Globals, KernelExports } from './load.js'
 import { StringTable } from '../event/strings.js'
 
 /** The exports of kernel/shared/strings.ts, which documents them. */
-export interface StringsExports extends KernelExports {
+export interface StringsExports
+  extends
+    KernelExports,
+    Globals<'STRINGS' | 'STARTS' | 'LISTED' | 'LISTS' | 'strings' | 'stringBytes' | 'listed' | 'lists'> {
   setSeed(random: bigint): void
-  readonly STRINGS: Global
-  readonly STARTS: Global
-  readonly LISTED: Global
-  readonly LISTS: Global
-  readonly strings: Global
-  readonly stringBytes: Global
-  readonly listed: Global
-  readonly lists: Global
 }
 
 /** The strings and lists of one batch in a kernel's memory. */

@@ -3,18 +3,14 @@ import { EventBatch } from '../event/batch.js'
 import type { TextDecodeOptions } from '../event/format.js'
 import type { TraceHeader } from '../event/header.js'
 import type { StringTable } from '../event/strings.js'
-import type { Global } from '../kernel/load.js'
+import type { Globals } from '../kernel/load.js'
 import type { StringsExports, StringsKernel } from '../kernel/strings.js'
 
 /** What the kernels of logs export, as kernel/ltrace.ts documents it. */
-export interface LogExports extends StringsExports {
-  readonly position: Global
-  readonly lines: Global
-  readonly fields: Global
-  readonly skipped: Global
-  readonly firstSkipped: Global
-  readonly isLong: Global
-  readonly isRefused: Global
+export interface LogExports
+  extends
+    StringsExports,
+    Globals<'position' | 'lines' | 'fields' | 'skipped' | 'firstSkipped' | 'isLong' | 'isRefused'> {
   hasEvent(from: number, end: number): number
 }
 

@@ -5,7 +5,7 @@ import { FieldBit, Kind } from '../../event/fields.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { CountingKernel } from '../../kernel/counting.js'
 import type { LiveExports } from '../../kernel/live.js'
-import type { Global } from '../../kernel/load.js'
+import type { Globals } from '../../kernel/load.js'
 import { ascii } from '../../text/ascii.js'
 import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
 import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
@@ -34,14 +34,11 @@ const NEWLINE = ascii('\n')
 const HEX = ascii('0123456789ABCDEF')
 
 /** kernel/event-table/list.ts, which says what each of these is. */
-interface EventTableExports extends LiveExports {
+interface EventTableExports extends LiveExports, Globals<'written' | 'ROW_ENDS' | 'TOTALS'> {
   begin(digits: number): void
   makeRoom(): number
   list(row: number, rows: number): number
-  readonly written: Global
   readonly unknown: { readonly value: bigint }
-  readonly ROW_ENDS: Global
-  readonly TOTALS: Global
 }
 
 /** Options of an event table. */

@@ -2,13 +2,17 @@ import { limit, malformed, type TraceError, type TracePosition } from '../../eve
 import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import { NO_MEMORY } from '../../kernel/layouts/compact.js'
-import { tableAt, type Global, type KernelExports } from '../../kernel/load.js'
+import { tableAt, type Global, type Globals, type KernelExports } from '../../kernel/load.js'
 import { LEVEL, type CompactLevel } from './layout.js'
 
 export { NO_MEMORY }
 
 /** The exports of kernel/compact.ts, which documents them. */
-interface CompactExports extends KernelExports {
+interface CompactExports
+  extends
+    KernelExports,
+    Globals<'BYTES' | 'STARTS' | 'LISTED' | 'LISTS' | 'byteCount' | 'stringCount' | 'listedCount' | 'listCount'>,
+    Globals<'fault' | 'isSimulating' | 'fields'> {
   seed(value: number): void
   reset(): void
   startSimulation(
@@ -20,17 +24,6 @@ interface CompactExports extends KernelExports {
     learns: boolean,
   ): boolean
   reserveStrings(bytes: number, strings: number, listed: number, lists: number): boolean
-  readonly BYTES: Global
-  readonly STARTS: Global
-  readonly LISTED: Global
-  readonly LISTS: Global
-  readonly byteCount: Global
-  readonly stringCount: Global
-  readonly listedCount: Global
-  readonly listCount: Global
-  readonly fault: Global
-  readonly isSimulating: Global
-  readonly fields: Global
   beginEncoding(): void
   encode(from: number, to: number): number
   endWriting(): number

@@ -1,19 +1,13 @@
-import type { Global } from '../../kernel/load.js'
+import type { Global, Globals } from '../../kernel/load.js'
 import { withStrings, type StringsExports, type StringsKernel } from '../../kernel/strings.js'
 
 export { CUT, MORE_LINES, NO_LINES, TOO_FAR, TOO_LONG } from '../../kernel/layouts/glibc-mtrace.js'
 
 /** The exports of kernel/glibc-mtrace.ts, which documents them. */
-interface MtraceExports extends StringsExports {
+interface MtraceExports
+  extends StringsExports, Globals<'position' | 'lines' | 'fields' | 'odd' | 'firstOdd' | 'fault' | 'isHalf'> {
   readonly INPUT: Global
   decode(from: number, end: number, capacity: number, behind: number, isCut: boolean, takesHalf: boolean): number
-  readonly position: Global
-  readonly lines: Global
-  readonly fields: Global
-  readonly odd: Global
-  readonly firstOdd: Global
-  readonly fault: Global
-  readonly isHalf: Global
 }
 
 /** The kernel and the strings in its memory. */

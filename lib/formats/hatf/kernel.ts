@@ -1,47 +1,28 @@
 import { shared, type Kernel } from '../../kernel/instance.js'
 import * as Code from '../../kernel/layouts/hatf.js'
-import type { Global, KernelExports } from '../../kernel/load.js'
+import type { Globals, KernelExports } from '../../kernel/load.js'
 import { FIELD_NAMES, Width } from './layout.js'
 
 /** The exports of kernel/hatf.ts, which documents them. */
-export interface HatfKernel extends KernelExports {
-  readonly STATE: Global
-  readonly STATE_BYTES: Global
+export interface HatfKernel
+  extends
+    KernelExports,
+    Globals<'STATE' | 'STATE_BYTES' | 'position' | 'events' | 'fields' | 'dataFrom' | 'dataTo' | 'faultValue'>,
+    Globals<'faultField' | 'STRATEGIES' | 'PLAIN_WIDTHS' | 'LAYOUTS' | 'RECORDS' | 'RECORD_BYTES' | 'MAX_RECORDS'>,
+    Globals<'R_DATA_END' | 'records' | 'recordsBefore' | 'todo' | 'rest' | 'without' | 'DATA' | 'DATA_BYTES'>,
+    Globals<'written' | 'blocked'> {
   reset(): void
 
   decode(from: number, end: number, count: number, fields: number, fold: boolean): number
   settle(count: number, fields: number): number
   firstHeld(count: number): number
-  readonly position: Global
-  readonly events: Global
-  readonly fields: Global
-  readonly dataFrom: Global
-  readonly dataTo: Global
-  readonly faultValue: Global
-  readonly faultField: Global
 
-  readonly STRATEGIES: Global
-  readonly PLAIN_WIDTHS: Global
-  readonly LAYOUTS: Global
   watchAll(): void
-  readonly RECORDS: Global
-  readonly RECORD_BYTES: Global
-  readonly MAX_RECORDS: Global
-  readonly R_DATA_END: Global
   toRecords(from: number, to: number, count: number, full: number, dataEnd: number, keep: boolean): number
-  readonly records: Global
-  readonly recordsBefore: Global
-  readonly todo: Global
-  readonly rest: Global
-  readonly without: Global
   addComment(count: number, dataEnd: number): number
   plan(count: number): void
-  readonly DATA: Global
-  readonly DATA_BYTES: Global
   write(from: number, to: number, dataFrom: number, dataTo: number): number
-  readonly written: Global
   stream(from: number, to: number, keep: boolean): number
-  readonly blocked: Global
 }
 
 export const hatfKernel = shared<HatfKernel>('hatf')

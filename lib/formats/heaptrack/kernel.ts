@@ -1,18 +1,11 @@
 import { KernelInput } from '../../kernel/input.js'
 import * as Line from '../../kernel/layouts/heaptrack.js'
-import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from '../../kernel/load.js'
+import { KERNEL_EVENTS, loadKernel, type Global, type Globals, type KernelExports } from '../../kernel/load.js'
 
 /** The exports of kernel/heaptrack.ts, which documents them. */
-interface HeaptrackExports extends KernelExports {
+interface HeaptrackExports
+  extends KernelExports, Globals<'OPERATION' | 'END' | 'FIRST' | 'SECOND' | 'THIRD' | 'KINDS' | 'INFOS' | 'lives'> {
   readonly INPUT: Global
-  readonly OPERATION: Global
-  readonly END: Global
-  readonly FIRST: Global
-  readonly SECOND: Global
-  readonly THIRD: Global
-  readonly KINDS: Global
-  readonly INFOS: Global
-  readonly lives: Global
   decode(from: number, end: number): number
   makeLives(infos: number): number
   readBlocks(row: number, end: number): number

@@ -1,12 +1,11 @@
 import { shared } from '../../kernel/instance.js'
 import { BIG, NARROW, TIMED } from '../../kernel/layouts/kmemtrace.js'
-import type { Global, KernelExports } from '../../kernel/load.js'
+import type { Globals, KernelExports } from '../../kernel/load.js'
 import type { KmemtraceLayout } from './layout.js'
 
 /** The exports of kernel/kmemtrace.ts, which documents them. */
-interface KmemtraceKernel extends KernelExports {
+interface KmemtraceKernel extends KernelExports, Globals<'position' | 'written' | 'sequence'> {
   decode(form: number, from: number, end: number, row: number, rows: number, shared: number): number
-  readonly position: Global
 
   encode(
     form: number,
@@ -20,8 +19,6 @@ interface KmemtraceKernel extends KernelExports {
     micros: boolean,
     onlyWhole: boolean,
   ): number
-  readonly written: Global
-  readonly sequence: Global
 }
 
 export const kmemtraceKernel = shared<KmemtraceKernel>('kmemtrace')

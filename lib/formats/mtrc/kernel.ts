@@ -2,32 +2,24 @@ import { limit, malformed, type TraceError, type TracePosition } from '../../eve
 import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import * as Layout from '../../kernel/layouts/mtrc.js'
-import type { Global, KernelExports } from '../../kernel/load.js'
+import type { Global, Globals, KernelExports } from '../../kernel/load.js'
 
 /** The exports of kernel/mtrc.ts, which documents them. */
-interface MtrcExports extends KernelExports {
+interface MtrcExports
+  extends
+    KernelExports,
+    Globals<'stop' | 'fault' | 'position' | 'fields' | 'nameCount' | 'nameBytes' | 'SPACES' | 'written'>,
+    Globals<'recordStart' | 'notes' | 'wanted' | 'isFull'> {
   readonly OUTPUT: Global
   seed(value: number): void
   begin(hasSources: boolean, resolves: boolean, byAddress: boolean): number
 
   decode(from: number, end: number, capacity: number): number
-  readonly stop: Global
-  readonly fault: Global
-  readonly position: Global
-  readonly fields: Global
-  readonly nameCount: Global
-  readonly nameBytes: Global
   layOutNames(): number
 
-  readonly SPACES: Global
   setSpaces(are: boolean): void
   beginBatch(): void
   encode(from: number, to: number): number
-  readonly written: Global
-  readonly recordStart: Global
-  readonly notes: Global
-  readonly wanted: Global
-  readonly isFull: Global
   setWritten(bytes: number): void
   room(length: number): number
   define(length: number): void

@@ -2,7 +2,7 @@ import { columnOf, type EventBatch } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
 import { constant, shared, type Kernel } from '../../kernel/instance.js'
-import type { Global } from '../../kernel/load.js'
+import type { Global, Globals } from '../../kernel/load.js'
 import * as Layout from '../../kernel/layouts/ndjson.js'
 import { MAX_LISTED, SCRATCH_SIZE } from '../../kernel/layouts/strings.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
@@ -12,23 +12,18 @@ import { Rows } from './rows.js'
 export { FULL, NO_FIELD, RARE } from '../../kernel/layouts/ndjson.js'
 
 /** The exports of kernel/ndjson.ts and kernel/shared/strings.ts, which document them. */
-interface NdjsonKernel extends StringsExports {
+interface NdjsonKernel
+  extends
+    StringsExports,
+    Globals<'stop' | 'position' | 'emptyLines' | 'fields' | 'written' | 'needed' | 'rest' | 'SCRATCH'> {
   begin(): void
   decode(from: number, end: number, events: number, stringLimit: number): number
-  readonly stop: Global
-  readonly position: Global
-  readonly emptyLines: Global
-  readonly fields: Global
 
   beginStrings(strings: number, lists: number): void
   encode(from: number, to: number, left: number): number
-  readonly written: Global
-  readonly needed: Global
-  readonly rest: Global
 
   internScratch(length: number): number
   internList(length: number): number
-  readonly SCRATCH: Global
 }
 
 /** The kernel and its memory. All codecs share it, each during a call of `next`. */

@@ -1,21 +1,15 @@
 import { shared } from '../../kernel/instance.js'
 import * as Layout from '../../kernel/layouts/replay.js'
-import type { Global, KernelExports } from '../../kernel/load.js'
+import type { Globals, KernelExports } from '../../kernel/load.js'
 
 /** The exports of kernel/replay.ts, which documents them. */
-interface ReplayKernel extends KernelExports {
+interface ReplayKernel
+  extends
+    KernelExports,
+    Globals<'position' | 'lines' | 'fields' | 'fault' | 'faultAt' | 'written' | 'notes' | 'lineStart' | 'writtenAs'> {
   decode(from: number, end: number, capacity: number): number
-  readonly position: Global
-  readonly lines: Global
-  readonly fields: Global
-  readonly fault: Global
-  readonly faultAt: Global
 
   encode(from: number, to: number, micros: boolean): number
-  readonly written: Global
-  readonly notes: Global
-  readonly lineStart: Global
-  readonly writtenAs: Global
 }
 
 export const replayKernel = shared<ReplayKernel>('replay')

@@ -1,18 +1,13 @@
-import type { Global } from '../../kernel/load.js'
+import type { Globals } from '../../kernel/load.js'
 import { withStrings, type StringsKernel } from '../../kernel/strings.js'
 import type { LogExports } from '../../text/log-decoder.js'
 
 export { NO_STYLE, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.js'
 
 /** The exports of kernel/tracepoints.ts, which documents them. */
-interface TracepointsExports extends LogExports {
+interface TracepointsExports
+  extends LogExports, Globals<'isHeld' | 'first' | 'unread' | 'firstUnread' | 'hidden' | 'style'> {
   decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number, isLast: boolean): number
-  readonly isHeld: Global
-  readonly first: Global
-  readonly unread: Global
-  readonly firstUnread: Global
-  readonly hidden: Global
-  readonly style: Global
   isHeader(from: number): number
 }
 

@@ -3,50 +3,32 @@ import { fieldSet } from '../../event/fields.js'
 import { MOST_GONE } from '../../kernel/layouts/report.js'
 import { hasInventedAddresses } from '../../event/header.js'
 import { CountingKernel } from '../../kernel/counting.js'
-import { tableAt, type Global, type KernelExports } from '../../kernel/load.js'
+import { tableAt, type Globals, type KernelExports } from '../../kernel/load.js'
 import type { StatisticsKernel } from '../statistics/kernel.js'
 
 /** The exports of kernel/report.ts, documented in kernel/report/. */
-export interface ReportExports extends KernelExports {
+export interface ReportExports
+  extends
+    KernelExports,
+    Globals<'GONE' | 'EFFECTS' | 'FATES' | 'ENDED' | 'BEGUN' | 'SITES' | 'THREADS' | 'PROCESSES' | 'HEAT'>,
+    Globals<'SITE_HEAT' | 'MATRIX' | 'CHAINS' | 'RESIZES' | 'PROBLEMS' | 'problems' | 'GENERATIONS'>,
+    Globals<'SITE_GENERATIONS' | 'PEAK_PAGES' | 'END_PAGES' | 'matrix' | 'REGION_KEYS' | 'regions' | 'regionShift'>,
+    Globals<'siteTable'> {
   observe(from: number, to: number, rows: number, numbers: number, sites: number, isInvented: boolean): number
   endTrace(numbers: number, shift: number): number
   leaveProcess(blocks: number, shift: number): number
   clearGenerations(): void
-  readonly GONE: Global
   snapshot(column: number): void
   joinColumns(): void
   keepPages(): void
   seed(low: number, high: number): void
-  readonly EFFECTS: Global
-  readonly FATES: Global
-  readonly ENDED: Global
-  readonly BEGUN: Global
-  readonly SITES: Global
-  readonly THREADS: Global
-  readonly PROCESSES: Global
-  readonly HEAT: Global
-  readonly SITE_HEAT: Global
-  readonly MATRIX: Global
-  readonly CHAINS: Global
-  readonly RESIZES: Global
   readonly zeroSizes: { readonly value: bigint }
-  readonly PROBLEMS: Global
-  readonly problems: Global
   readonly placed: { readonly value: bigint }
   readonly unfollowed: { readonly value: bigint }
   readonly unmapped: { readonly value: bigint }
-  readonly GENERATIONS: Global
-  readonly SITE_GENERATIONS: Global
-  readonly PEAK_PAGES: Global
-  readonly END_PAGES: Global
   readonly touched: { readonly value: bigint }
   readonly mostTouched: { readonly value: bigint }
   readonly lost: { readonly value: bigint }
-  readonly matrix: Global
-  readonly REGION_KEYS: Global
-  readonly regions: Global
-  readonly regionShift: Global
-  readonly siteTable: Global
 }
 
 /** The columns that the kernel reads. */

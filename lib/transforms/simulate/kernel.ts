@@ -1,13 +1,19 @@
 import { CountingKernel } from '../../kernel/counting.js'
 import type { LiveExports } from '../../kernel/live.js'
-import type { Global } from '../../kernel/load.js'
+import type { Globals } from '../../kernel/load.js'
 import { CLASS_ROWS, MOMENT_FIGURES, SIZE_FIGURES, SIZE_ROWS } from '../../kernel/layouts/simulate.js'
 import { FITS, LIST_ORDERS, POLICIES, type SimulateSettings } from './policies.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from './result.js'
 import { minorOf } from './settings.js'
 
 /** The exports of kernel/simulate.ts, documented in the files beside it. */
-interface SimulateExports extends LiveExports {
+interface SimulateExports
+  extends
+    LiveExports,
+    Globals<'PREDICTED' | 'PREDICTIONS' | 'FREED_BEFORE' | 'freedBefore' | 'fault' | 'ADDRESS' | 'OLD_ADDRESS'>,
+    Globals<'OUTCOME' | 'MASK' | 'unknowns' | 'unaligned' | 'inPlace' | 'moved' | 'heaps' | 'changes' | 'sumLive'>,
+    Globals<'sumUsed' | 'searches' | 'examined' | 'longest' | 'faults' | 'PEAKS' | 'SAMPLES' | 'samples' | 'SIZES'>,
+    Globals<'CLASSES'> {
   begin(
     policy: number,
     order: number,
@@ -25,32 +31,6 @@ interface SimulateExports extends LiveExports {
   ): number
   placeRows(rows: number): number
   setArenas(count: number, bytes: number, threshold: number): void
-  readonly PREDICTED: Global
-  readonly PREDICTIONS: Global
-  readonly FREED_BEFORE: Global
-  readonly freedBefore: Global
-  readonly fault: Global
-  readonly ADDRESS: Global
-  readonly OLD_ADDRESS: Global
-  readonly OUTCOME: Global
-  readonly MASK: Global
-  readonly unknowns: Global
-  readonly unaligned: Global
-  readonly inPlace: Global
-  readonly moved: Global
-  readonly heaps: Global
-  readonly changes: Global
-  readonly sumLive: Global
-  readonly sumUsed: Global
-  readonly searches: Global
-  readonly examined: Global
-  readonly longest: Global
-  readonly faults: Global
-  readonly PEAKS: Global
-  readonly SAMPLES: Global
-  readonly samples: Global
-  readonly SIZES: Global
-  readonly CLASSES: Global
 }
 
 /** The kernel of one simulation. */

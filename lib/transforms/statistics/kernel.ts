@@ -2,51 +2,29 @@ import type { CallersExports } from '../../blocks/callers.js'
 import { CountingKernel } from '../../kernel/counting.js'
 import * as Row from '../../kernel/layouts/owners.js'
 import * as Total from '../../kernel/layouts/totals.js'
-import type { Global } from '../../kernel/load.js'
+import type { Globals } from '../../kernel/load.js'
 import type { LiveExports } from '../../kernel/live.js'
 import { FIRST } from '../../blocks/bounded-keys.js'
 import type { Amount, Peak, Shares } from './result.js'
 
 /** The exports of kernel/statistics.ts, documented in the files beside it. */
-interface StatisticsExports extends LiveExports, CallersExports {
-  readonly FATES: Global
+interface StatisticsExports
+  extends
+    LiveExports,
+    CallersExports,
+    Globals<'FATES' | 'otherRows' | 'OTHERS' | 'siteTable' | 'threadTable' | 'SITES' | 'INFOS' | 'TOTALS'>,
+    Globals<'PEAK_BYTES' | 'PEAK_BLOCKS' | 'OTHER_SIZES' | 'OTHER_SMALLEST' | 'sizeTable' | 'sizeRows'>,
+    Globals<'LIFE_EVENTS' | 'LIFE_BYTES' | 'LIFE_TIME' | 'FAMILIES' | 'MISMATCHES' | 'HEAPTRACK' | 'MEMRAY'>,
+    Globals<'PARTS' | 'parts' | 'RESIDENT' | 'CROSS_CPU' | 'shareTable' | 'shares' | 'sharesOverflowed' | 'HANDOFFS'>,
+    Globals<'RESIDENT_SET'> {
   count(rows: number, sites: number, threads: number, isTimed: boolean): number
   countInfos(rows: number, sites: number, threads: number, most: number, isTimed: boolean): number
   addInfos(sites: number, threads: number): void
   beginTrace(): void
   endTrace(sites: number, threads: number): void
   settle(sites: number, threads: number): void
-  readonly otherRows: Global
   readonly blockEvents: { readonly value: bigint }
   readonly partEvents: { readonly value: bigint }
-  readonly OTHERS: Global
-  readonly siteTable: Global
-  readonly threadTable: Global
-  readonly SITES: Global
-  readonly INFOS: Global
-  readonly TOTALS: Global
-  readonly PEAK_BYTES: Global
-  readonly PEAK_BLOCKS: Global
-  readonly OTHER_SIZES: Global
-  readonly OTHER_SMALLEST: Global
-  readonly sizeTable: Global
-  readonly sizeRows: Global
-  readonly LIFE_EVENTS: Global
-  readonly LIFE_BYTES: Global
-  readonly LIFE_TIME: Global
-  readonly FAMILIES: Global
-  readonly MISMATCHES: Global
-  readonly HEAPTRACK: Global
-  readonly MEMRAY: Global
-  readonly PARTS: Global
-  readonly parts: Global
-  readonly RESIDENT: Global
-  readonly CROSS_CPU: Global
-  readonly shareTable: Global
-  readonly shares: Global
-  readonly sharesOverflowed: Global
-  readonly HANDOFFS: Global
-  readonly RESIDENT_SET: Global
 }
 
 /** The kernel of one collector, and the integers in its memory. */
