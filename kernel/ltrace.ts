@@ -16,33 +16,7 @@ import { LINE_THREAD, LINE_TIME, LINE_SITE, head, resetClock, readHead } from '.
 import * as Call from './ltrace/call'
 import { NOWHERE, RETURNED, UNFINISHED, RESULT, DURATION, hasDuration, readEnd } from './ltrace/end'
 import * as Processes from './ltrace/processes'
-import {
-  MAX_DEPTH,
-  MAX_MODULE,
-  CALL_BYTES,
-  open,
-  T_DEPTH,
-  T_CALLS,
-  C_DOES,
-  C_COUNT,
-  C_HEAD,
-  C_NAME_LENGTH,
-  C_MODULE_LENGTH,
-  C_TIME,
-  C_SITE,
-  C_ARGUMENTS,
-  C_INNER,
-  C_NAME,
-  C_MODULE,
-  clearThreads,
-  isAgain,
-  leavesOut,
-  release,
-  threadOf,
-  noteInner,
-  abandon,
-  C_OBJECT,
-} from './ltrace/threads'
+import * as Threads from './ltrace/threads'
 
 export {
   ADDRESS,
@@ -92,7 +66,7 @@ let keepsInner: bool = false
 export function begin(inner: bool): void {
   keepsInner = inner
   resetClock()
-  clearThreads()
+  Threads.clearThreads()
   Processes.clearProcesses()
 }
 
@@ -127,13 +101,13 @@ function putHead(i: u32, set: u32, time: u64, site: u64, module: usize, length: 
 
 /** Keeps a call that does not return in its own line. */
 function push(i: u32): u32 {
-  let place = threadOf(true)
-  let depth = load<u32>(place, T_DEPTH)
+  let place = Threads.threadOf(true)
+  let depth = load<u32>(place, Threads.T_DEPTH)
   if (depth > 0) {
-    if (isAgain(place)) return i
-    if (!keepsInner && !leavesOut(place)) {
+    if (Threads.isAgain(place)) return i
+    if (!keepsInner && !Threads.leavesOut(place)) {
       forget(place)
-      place = threadOf(true)
+      place = Threads.threadOf(true)
       depth = 0
     }
   }
@@ -144,28 +118,28 @@ function push(i: u32): u32 {
     put(i, Call.does, Call.count, Call.ARGUMENTS, Call.nameAt, Call.nameLength, 0, set)
     i++
   }
-  if (depth >= MAX_DEPTH) {
-    store<u32>(place, depth + 1, T_DEPTH)
+  if (depth >= Threads.MAX_DEPTH) {
+    store<u32>(place, depth + 1, Threads.T_DEPTH)
     return i
   }
-  if (Call.moduleLength > MAX_MODULE) {
+  if (Call.moduleLength > Threads.MAX_MODULE) {
     isRefused = true
     return i
   }
-  const call = place + T_CALLS + <usize>depth * CALL_BYTES
-  store<u32>(call, Call.does, C_DOES)
-  store<u32>(call, Call.count, C_COUNT)
-  store<u32>(call, head, C_HEAD)
-  store<u32>(call, Call.nameLength, C_NAME_LENGTH)
-  store<u32>(call, Call.moduleLength, C_MODULE_LENGTH)
-  store<u32>(call, Call.objectHash(), C_OBJECT)
-  store<u64>(call, load<u64>(LINE_TIME), C_TIME)
-  store<u64>(call, load<u64>(LINE_SITE), C_SITE)
-  memory.copy(call + C_ARGUMENTS, Call.ARGUMENTS, 24)
-  store<u64>(call, 0, C_INNER)
-  memory.copy(call + C_NAME, Call.nameAt, Call.nameLength)
-  memory.copy(call + C_MODULE, Call.moduleAt, Call.moduleLength)
-  store<u32>(place, depth + 1, T_DEPTH)
+  const call = place + Threads.T_CALLS + <usize>depth * Threads.CALL_BYTES
+  store<u32>(call, Call.does, Threads.C_DOES)
+  store<u32>(call, Call.count, Threads.C_COUNT)
+  store<u32>(call, head, Threads.C_HEAD)
+  store<u32>(call, Call.nameLength, Threads.C_NAME_LENGTH)
+  store<u32>(call, Call.moduleLength, Threads.C_MODULE_LENGTH)
+  store<u32>(call, Call.objectHash(), Threads.C_OBJECT)
+  store<u64>(call, load<u64>(LINE_TIME), Threads.C_TIME)
+  store<u64>(call, load<u64>(LINE_SITE), Threads.C_SITE)
+  memory.copy(call + Threads.C_ARGUMENTS, Call.ARGUMENTS, 24)
+  store<u64>(call, 0, Threads.C_INNER)
+  memory.copy(call + Threads.C_NAME, Call.nameAt, Call.nameLength)
+  memory.copy(call + Threads.C_MODULE, Call.moduleAt, Call.moduleLength)
+  store<u32>(place, depth + 1, Threads.T_DEPTH)
   return i
 }
 
@@ -178,17 +152,18 @@ function resume(p: usize, end: usize, i: u32): i32 {
     forked(q + 9, end)
     return <i32>i
   }
-  const place = threadOf(false)
+  const place = Threads.threadOf(false)
   if (place == 0) return unknown(p + 5, length, i)
-  const depth = load<u32>(place, T_DEPTH)
-  if (depth > MAX_DEPTH) {
-    store<u32>(place, depth - 1, T_DEPTH)
+  const depth = load<u32>(place, Threads.T_DEPTH)
+  if (depth > Threads.MAX_DEPTH) {
+    store<u32>(place, depth - 1, Threads.T_DEPTH)
     return unknown(p + 5, length, i)
   }
   let found = depth
   while (found > 0) {
-    const call = place + T_CALLS + <usize>(found - 1) * CALL_BYTES
-    if (load<u32>(call, C_NAME_LENGTH) == length && memory.compare(call + C_NAME, p + 5, length) == 0) break
+    const call = place + Threads.T_CALLS + <usize>(found - 1) * Threads.CALL_BYTES
+    if (load<u32>(call, Threads.C_NAME_LENGTH) == length && memory.compare(call + Threads.C_NAME, p + 5, length) == 0)
+      break
     found--
   }
   return found == 0 ? unknown(p + 5, length, i) : returns(place, found, q + 9, end, i)
@@ -197,28 +172,44 @@ function resume(p: usize, end: usize, i: u32): i32 {
 /** Call number `found` of a place returns, with the result between `p` and `end`. */
 function returns(place: usize, found: u32, p: usize, end: usize, i: u32): i32 {
   const depth = found - 1
-  if (depth == 0) release(place)
-  else store<u32>(place, depth, T_DEPTH)
-  const call = place + T_CALLS + <usize>depth * CALL_BYTES
-  const what = load<u32>(call, C_DOES)
+  if (depth == 0) Threads.release(place)
+  else store<u32>(place, depth, Threads.T_DEPTH)
+  const call = place + Threads.T_CALLS + <usize>depth * Threads.CALL_BYTES
+  const what = load<u32>(call, Threads.C_DOES)
   if (what == FREE || what == DELETE || readEnd(p, end) != RETURNED) return <i32>i
   let result = load<u64>(RESULT)
-  const nameBytes = load<u32>(call, C_NAME_LENGTH)
+  const nameBytes = load<u32>(call, Threads.C_NAME_LENGTH)
   const isPosix = what == MEMALIGN && nameBytes == 14
   let set: u32 = 0
   const status = result
   // posix_memalign returns 0 and stores the address where the log does not show it; a call within it may show it.
-  if (isPosix) result = load<u64>(call, C_INNER)
-  else if (depth > 0 && result != 0) noteInner(place, depth, result)
+  if (isPosix) result = load<u64>(call, Threads.C_INNER)
+  else if (depth > 0 && result != 0) Threads.noteInner(place, depth, result)
   if (depth > 0 && !keepsInner) return <i32>i
-  set = load<u32>(call, C_HEAD)
-  const time = load<u64>(call, C_TIME)
-  set = putHead(i, set, time, load<u64>(call, C_SITE), call + C_MODULE, load<u32>(call, C_MODULE_LENGTH))
+  set = load<u32>(call, Threads.C_HEAD)
+  const time = load<u64>(call, Threads.C_TIME)
+  set = putHead(
+    i,
+    set,
+    time,
+    load<u64>(call, Threads.C_SITE),
+    call + Threads.C_MODULE,
+    load<u32>(call, Threads.C_MODULE_LENGTH),
+  )
   if ((set & HAS_TIME) != 0) {
     store<u64>(Column.END_TIME + ((<usize>i) << 3), hasDuration ? time + load<u64>(DURATION) : load<u64>(LINE_TIME))
     set |= HAS_END_TIME
   }
-  put(i, what, load<u32>(call, C_COUNT), call + C_ARGUMENTS, call + C_NAME, nameBytes, result, set)
+  put(
+    i,
+    what,
+    load<u32>(call, Threads.C_COUNT),
+    call + Threads.C_ARGUMENTS,
+    call + Threads.C_NAME,
+    nameBytes,
+    result,
+    set,
+  )
   if (isPosix && result == 0) withoutAddress(i, status)
   return <i32>i + 1
 }
@@ -233,7 +224,7 @@ function unknown(name: usize, length: u32, i: u32): i32 {
 
 /** Forgets calls that do not return. Those that were left out because they seemed to be within are not in the trace. */
 function forget(place: usize): void {
-  const leftOut = abandon(place)
+  const leftOut = Threads.abandon(place)
   if (leftOut > 0 && skipped == 0) firstSkipped = lineNumber
   skipped += leftOut
 }
@@ -282,8 +273,8 @@ function readLine(p: usize, end: usize, i: u32): i32 {
     const isEnd = (word & 0xff_ffff) == 0x2b2b2b
     const isExec = load<u64>(p + 4) == 0x6520_6465_6c6c_6143
     if (!isEnd && !isExec) return <i32>i
-    if (open > 0) {
-      const place = threadOf(false)
+    if (Threads.open > 0) {
+      const place = Threads.threadOf(false)
       if (place != 0) forget(place)
     }
     if ((head & HAS_THREAD) != 0) {
@@ -303,17 +294,17 @@ function readLine(p: usize, end: usize, i: u32): i32 {
   const how = readEnd(Call.argumentsEnd, end)
   if (how == NOWHERE) return -1
   if (how == UNFINISHED) return <i32>push(i)
-  let place = open > 0 ? threadOf(false) : 0
+  let place = Threads.open > 0 ? Threads.threadOf(false) : 0
   if (place != 0) {
-    if (isAgain(place)) return returns(place, load<u32>(place, T_DEPTH), Call.argumentsEnd, end, i)
-    if (!keepsInner && !leavesOut(place)) {
+    if (Threads.isAgain(place)) return returns(place, load<u32>(place, Threads.T_DEPTH), Call.argumentsEnd, end, i)
+    if (!keepsInner && !Threads.leavesOut(place)) {
       forget(place)
       place = 0
     }
   }
   const frees = Call.does == FREE || Call.does == DELETE
   if (place != 0) {
-    if (!frees && load<u64>(RESULT) != 0) noteInner(place, load<u32>(place, T_DEPTH), load<u64>(RESULT))
+    if (!frees && load<u64>(RESULT) != 0) Threads.noteInner(place, load<u32>(place, Threads.T_DEPTH), load<u64>(RESULT))
     if (!keepsInner) return <i32>i
   }
   const time = load<u64>(LINE_TIME)

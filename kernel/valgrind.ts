@@ -11,19 +11,7 @@ import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
 import { DELETE, FREE, lose, MALLOC, MEMALIGN, OTHER, putCall, REALLOC, W_VALLOC } from './shared/called'
 import { cutLine, endOfLine, findLf, joinLine, LF, restoreEnd } from './shared/lines'
 import { clearStrings, stringsFull } from './shared/strings'
-import {
-  ARGUMENTS,
-  argumentCount,
-  callEnd,
-  does,
-  isNamed,
-  nameAt,
-  nameLength,
-  NUMBER,
-  number,
-  readCall,
-  SPACE,
-} from './valgrind/call'
+import * as Call from './valgrind/call'
 import { hasTime, LINE_PROCESS, LINE_TIME, readHead } from './valgrind/head'
 import {
   IDLE,
@@ -112,7 +100,7 @@ function isDone(call: u32): bool {
 // @ts-ignore: decorator
 @inline
 function readResult(p: usize): usize {
-  return (load<u32>(p) & 0xff_ffff) == RESULT ? number(p + 3, NUMBER) : 0
+  return (load<u32>(p) & 0xff_ffff) == RESULT ? Call.number(p + 3, Call.NUMBER) : 0
 }
 
 let all: u32 = 0
@@ -124,11 +112,11 @@ let all: u32 = 0
 function readLine(p: usize, i: u32): i32 {
   p = readHead(p)
   if (p == 0) return -1
-  if (load<u8>(p) == SPACE) {
+  if (load<u8>(p) == Call.SPACE) {
     // The result of a call in an earlier line.
     const end = readResult(p)
     if (end == 0 || load<u8>(end) != LF) return -1
-    const result = load<u64>(NUMBER)
+    const result = load<u64>(Call.NUMBER)
     const place = placeOf()
     if (load<u32>(place, P_IS) == WAITING) {
       const values = place + P_ARGUMENTS
@@ -138,69 +126,69 @@ function readLine(p: usize, i: u32): i32 {
       i++
     } else if (result != 0 && result != load<u64>(place, P_LAST)) {
       // valloc of newer versions prints nothing but its result.
-      store<u64>(ARGUMENTS, 0)
-      all |= put(i, MALLOC, 1, ARGUMENTS, W_VALLOC, 6, result)
+      store<u64>(Call.ARGUMENTS, 0)
+      all |= put(i, MALLOC, 1, Call.ARGUMENTS, W_VALLOC, 6, result)
       store<u32>(Column.MASK + ((<usize>i) << 2), load<u32>(Column.MASK + ((<usize>i) << 2)) & ~HAS_SIZE)
       i++
     }
     store<u64>(place, result, P_LAST)
     return <i32>i
   }
-  if (!readCall(p)) return -1
+  if (!Call.readCall(p)) return -1
   let found = false
   for (let n: usize = 0; n < MAX_LINE; n++) {
-    const end = callEnd
+    const end = Call.callEnd
     const after = readResult(end)
-    if (after != 0 || isDone(does)) {
-      if (does == OTHER) {
+    if (after != 0 || isDone(Call.does)) {
+      if (Call.does == OTHER) {
         // malloc_usable_size and the like.
-        if (after == 0 && load<u8>(end) != LF && readCall(end)) continue
+        if (after == 0 && load<u8>(end) != LF && Call.readCall(end)) continue
         return found ? <i32>i : -1
       }
       if (load<u8>(after != 0 ? after : end) != LF) return found ? <i32>i : -1
       const place = placeOf()
       // posix_memalign has no result from 3.21 to 3.23.
       if (load<u32>(place, P_IS) == WAITING && load<u32>(place, P_DOES) == MEMALIGN) putWithoutResult(i++, place)
-      if (after != 0) store<u64>(place, load<u64>(NUMBER), P_LAST)
-      else if (load<u64>(place, P_LAST) == load<u64>(ARGUMENTS)) store<u64>(place, 0, P_LAST)
-      all |= put(i, does, argumentCount, ARGUMENTS, nameAt, nameLength, load<u64>(NUMBER))
+      if (after != 0) store<u64>(place, load<u64>(Call.NUMBER), P_LAST)
+      else if (load<u64>(place, P_LAST) == load<u64>(Call.ARGUMENTS)) store<u64>(place, 0, P_LAST)
+      all |= put(i, Call.does, Call.argumentCount, Call.ARGUMENTS, Call.nameAt, Call.nameLength, load<u64>(Call.NUMBER))
       return <i32>i + 1
     }
     const place = placeOf()
     // The pending call of this process never had a result.
     if (load<u32>(place, P_IS) == WAITING) putWithoutResult(i++, place)
-    const length = nameLength < MAX_NAME ? nameLength : MAX_NAME
+    const length = Call.nameLength < MAX_NAME ? Call.nameLength : MAX_NAME
     store<u32>(place, WAITING, P_IS)
-    store<u32>(place, does, P_DOES)
-    store<u32>(place, argumentCount, P_COUNT)
-    memory.copy(place + P_ARGUMENTS, ARGUMENTS, 24)
+    store<u32>(place, Call.does, P_DOES)
+    store<u32>(place, Call.argumentCount, P_COUNT)
+    memory.copy(place + P_ARGUMENTS, Call.ARGUMENTS, 24)
     store<u32>(place, length, P_NAME_LENGTH)
-    memory.copy(place + P_NAME, nameAt, length)
+    memory.copy(place + P_NAME, Call.nameAt, length)
     found = true
     if (load<u8>(end) == LF) return <i32>i
-    const before = does
-    const old = load<u64>(ARGUMENTS)
-    const size = load<u64>(ARGUMENTS, 8)
-    if (!readCall(end)) return <i32>i
+    const before = Call.does
+    const old = load<u64>(Call.ARGUMENTS)
+    const size = load<u64>(Call.ARGUMENTS, 8)
+    if (!Call.readCall(end)) return <i32>i
     const values = place + P_ARGUMENTS
-    const isSame = before == MEMALIGN && length == 13 && does == MEMALIGN && nameLength == 8
+    const isSame = before == MEMALIGN && length == 13 && Call.does == MEMALIGN && Call.nameLength == 8
     if (
-      (before == REALLOC && old == 0 && does == MALLOC && load<u64>(ARGUMENTS) == size) ||
-      (isSame && load<u64>(ARGUMENTS) == old && load<u64>(ARGUMENTS, 8) == size)
+      (before == REALLOC && old == 0 && Call.does == MALLOC && load<u64>(Call.ARGUMENTS) == size) ||
+      (isSame && load<u64>(Call.ARGUMENTS) == old && load<u64>(Call.ARGUMENTS, 8) == size)
     ) {
       // realloc(0x0,33)malloc(33), or in 3.21 aligned_alloc(al 64, size 33)memalign(al 64, size 33): one call, which
       // has the other's result.
-      const result = readResult(callEnd)
+      const result = readResult(Call.callEnd)
       if (result == 0 || load<u8>(result) != LF) return <i32>i
-      all |= put(i, before, 2, values, place + P_NAME, length, load<u64>(NUMBER))
+      all |= put(i, before, 2, values, place + P_NAME, length, load<u64>(Call.NUMBER))
       store<u32>(place, IDLE, P_IS)
-      store<u64>(place, load<u64>(NUMBER), P_LAST)
+      store<u64>(place, load<u64>(Call.NUMBER), P_LAST)
       return <i32>i + 1
     }
     // realloc(PTR,0)free(PTR), whose result 0 has a separate line; or a calloc that overflowed, or aligned_alloc in
     // 3.22 and 3.23, which have no result, so that the next call follows.
     putWithoutResult(i++, place)
-    if (before == REALLOC && size == 0 && does == FREE && load<u64>(ARGUMENTS) == old) return <i32>i
+    if (before == REALLOC && size == 0 && Call.does == FREE && load<u64>(Call.ARGUMENTS) == old) return <i32>i
   }
   return <i32>i
 }
@@ -209,7 +197,7 @@ function readLine(p: usize, i: u32): i32 {
 export function isMessage(p: usize): bool {
   if (<u32>load<u16>(p) == 0x3d3d || <u32>load<u16>(p) == 0x2a2a) return true
   p = readHead(p)
-  return p != 0 && (load<u32>(p) & 0xff_ffff) != RESULT && !isNamed(p)
+  return p != 0 && (load<u32>(p) & 0xff_ffff) != RESULT && !Call.isNamed(p)
 }
 
 /**
@@ -220,7 +208,7 @@ export function hasEvent(p: usize, end: usize): bool {
   end = min(end, p + MAX_LINE)
   cutLine(end)
   p = readHead(p)
-  const found = p != 0 && (load<u8>(p) == SPACE ? readResult(p) != 0 : readCall(p))
+  const found = p != 0 && (load<u8>(p) == Call.SPACE ? readResult(p) != 0 : Call.readCall(p))
   joinLine(end)
   return found
 }

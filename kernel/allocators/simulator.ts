@@ -13,13 +13,7 @@ import { JEMALLOC, MALLOC, NO_ALLOCATOR, PTMALLOC, REALLOC } from '../../lib/ker
 import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
 import { addressOf as jeAddressOf } from './jemalloc/bins'
 import { settle as jeSettle } from './jemalloc/repair'
-import {
-  allocate as jeAllocate,
-  finish as jeFinish,
-  isBlock,
-  release as jeRelease,
-  start as jeStart,
-} from './jemalloc/simulator'
+import * as Jemalloc from './jemalloc/simulator'
 import { settle } from './ptmalloc/repair'
 import { blockAt } from './ptmalloc/regions'
 import { alignment as chunkAlignment } from './ptmalloc/rules'
@@ -48,7 +42,7 @@ export function simStart(allocator: i32, version: i32, bits: i32, cores: i32, de
   if (allocator == PTMALLOC) {
     // Heap and mappings are at unknown places until the first block in them is settled.
     if (!start(version, bits, limit, detail, 0, 0, learns)) return false
-  } else if (allocator != JEMALLOC || !jeStart(version, bits, limit, detail)) return false
+  } else if (allocator != JEMALLOC || !Jemalloc.start(version, bits, limit, detail)) return false
   simKind = allocator
   return clearBlocks(allocator == JEMALLOC ? 8 : chunkAlignment)
 }
@@ -63,7 +57,7 @@ export function simStart(allocator: i32, version: i32, bits: i32, cores: i32, de
  */
 export function simCall(called: u32, thread: i32, more: u64, old: u32, size: u64): u64 {
   simHandle =
-    simKind == JEMALLOC ? jeAllocate(called, thread, more, old, size) : allocate(called, thread, more, old, size)
+    simKind == JEMALLOC ? Jemalloc.allocate(called, thread, more, old, size) : allocate(called, thread, more, old, size)
   return simHandle == 0 ? 0 : addressOf(simHandle)
 }
 
@@ -74,14 +68,14 @@ export function simSettle(actual: u64): void {
 
 /** Frees a live block. */
 export function simRelease(thread: i32, handle: u32): void {
-  if (simKind == JEMALLOC) jeRelease(thread, handle)
+  if (simKind == JEMALLOC) Jemalloc.release(thread, handle)
   else if (isChunk(handle)) release(thread, handle)
 }
 
 // @ts-ignore: decorator
 @inline
 function isLive(handle: u32): bool {
-  return simKind == JEMALLOC ? isBlock(handle) : isChunk(handle)
+  return simKind == JEMALLOC ? Jemalloc.isBlock(handle) : isChunk(handle)
 }
 
 // @ts-ignore: decorator
@@ -123,7 +117,7 @@ export function simFree(thread: i32, address: u64): void {
 
 /** A thread ends. */
 export function simThreadEnd(thread: i32): void {
-  if (simKind == JEMALLOC) jeFinish(thread)
+  if (simKind == JEMALLOC) Jemalloc.finish(thread)
   else finish(thread)
 }
 

@@ -9,26 +9,7 @@ import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
 import { crcWord } from './checksum'
 import { isEncoding, isOver, mixed } from './coder'
 import { codeDescriptor } from './descriptor-codes'
-import {
-  described,
-  Descriptor,
-  descriptorAt,
-  draft,
-  draftEvent,
-  DROPS,
-  ENDS,
-  fieldsOf,
-  findDraft,
-  KEEPS,
-  MAKES,
-  MOVES,
-  NULL_ADDRESS,
-  NULL_OLD,
-  PLAIN,
-  SAME_SIZE,
-  THREAD_FIELDS,
-  valueAt,
-} from './descriptors'
+import * as Descriptors from './descriptors'
 import { codeExtras, EXTRA, extraName } from './extras'
 import { F_SIZE, LIST, NAME, setValue, sortOf, valueOf } from './fields'
 import { nextEvent, noteBirth, remember, sequence } from './history'
@@ -75,27 +56,30 @@ function readRow(row: u32): u32 {
   oldAddress = (mask & Event.HAS_OLD_ADDRESS) != 0 ? load<u64>(OLD_ADDRESS + wide) : 0
   subject = 0
   const kind = load<u8>(KIND + row)
-  let flags: u32 = (mask & Event.HAS_ADDRESS) != 0 && address == 0 ? NULL_ADDRESS : 0
-  if ((mask & Event.HAS_OLD_ADDRESS) != 0 && oldAddress == 0) flags |= NULL_OLD
-  let form = PLAIN
-  if (kind == Event.KIND_ALLOC || kind == Event.KIND_EXISTING) form = address != 0 ? MAKES : PLAIN
+  let flags: u32 = (mask & Event.HAS_ADDRESS) != 0 && address == 0 ? Descriptors.NULL_ADDRESS : 0
+  if ((mask & Event.HAS_OLD_ADDRESS) != 0 && oldAddress == 0) flags |= Descriptors.NULL_OLD
+  let form = Descriptors.PLAIN
+  if (kind == Event.KIND_ALLOC || kind == Event.KIND_EXISTING)
+    form = address != 0 ? Descriptors.MAKES : Descriptors.PLAIN
   else if (kind == Event.KIND_FREE) {
     if (address != 0) subject = findBlock(keyOf(address))
     if (subject != 0) {
-      form = ENDS
-      if ((mask & Event.HAS_SIZE) != 0 && load<u64>(SIZE + wide) == blockAt(subject).size) flags |= SAME_SIZE
+      form = Descriptors.ENDS
+      if ((mask & Event.HAS_SIZE) != 0 && load<u64>(SIZE + wide) == blockAt(subject).size)
+        flags |= Descriptors.SAME_SIZE
     }
   } else if (kind == Event.KIND_REALLOC) {
     if (oldAddress != 0) subject = findBlock(keyOf(oldAddress))
-    if (subject == 0) form = address != 0 ? MAKES : PLAIN
-    else if (address != 0) form = MOVES
+    if (subject == 0) form = address != 0 ? Descriptors.MAKES : Descriptors.PLAIN
+    else if (address != 0) form = Descriptors.MOVES
     else {
       const isFreed = (mask & Event.HAS_OUTCOME) != 0 && load<u8>(OUTCOME + row) == Event.OUTCOME_FREED
-      form = isFreed || (mask & Event.HAS_SIZE) == 0 || load<u64>(SIZE + wide) == 0 ? DROPS : KEEPS
+      form =
+        isFreed || (mask & Event.HAS_SIZE) == 0 || load<u64>(SIZE + wide) == 0 ? Descriptors.DROPS : Descriptors.KEEPS
     }
   }
-  draftEvent(row, kind, form, flags, mask)
-  return mask & THREAD_FIELDS
+  Descriptors.draftEvent(row, kind, form, flags, mask)
+  return mask & Descriptors.THREAD_FIELDS
 }
 
 /** Codes an event. @returns a fault, or `FINE` */
@@ -105,14 +89,14 @@ export function codeEvent(row: u32): u32 {
   const t = threadAt(current)
   process = t.process
   nextEvent()
-  const n = isEncoding ? findDraft() : 0
+  const n = isEncoding ? Descriptors.findDraft() : 0
   const end: u32 = subject != 0 ? blockAt(subject).class * 2 + 1 : 0
-  const isEnd = draft().form == ENDS
+  const isEnd = Descriptors.draft().form == Descriptors.ENDS
   // The simulated address is known before the event is coded, so at the fast level only a deviation is coded.
   expected = 0
   let isSurprise = false
-  if (!BEST && isEncoding && isSimulated(draft())) {
-    expected = simulate(draft(), current, subject != 0 ? blockAt(subject).handle : 0)
+  if (!BEST && isEncoding && isSimulated(Descriptors.draft())) {
+    expected = simulate(Descriptors.draft(), current, subject != 0 ? blockAt(subject).handle : 0)
     isSurprise = expected != address
     if (isSurprise) codeSymbol(t, SURPRISE, 0, 0, 0, false)
   }
@@ -127,18 +111,19 @@ export function codeEvent(row: u32): u32 {
     const added = codeDescriptor()
     if (added == 0 || isNameWrong || isExhausted) return isExhausted ? NO_MEMORY : DAMAGED
     symbol = added * 2
-    if (descriptorAt(added).form == ENDS) {
+    if (Descriptors.descriptorAt(added).form == Descriptors.ENDS) {
       symbol = codeSymbol(t, end, subject, added, added, false)
       if (isSymbolWrong || (symbol & 1) == 0) return DAMAGED
     } else if (BEST) learnDescriptor(t, symbol)
   }
-  if (symbol == SURPRISE || ((symbol & 1) == 0 && descriptorAt(symbol >> 1).form == ENDS)) return DAMAGED
+  if (symbol == SURPRISE || ((symbol & 1) == 0 && Descriptors.descriptorAt(symbol >> 1).form == Descriptors.ENDS))
+    return DAMAGED
   return (symbol & 1) != 0 ? codeEnd(row, t, symbol) : codeOther(row, t, symbol, isSurprise)
 }
 
 /** Codes an event that ends the block `target`, by the descriptor `free`. */
 function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
-  const d = descriptorAt(free)
+  const d = Descriptors.descriptorAt(free)
   const block = blockAt(target)
   const age = sequence - block.made
   address = keyOf(block.key)
@@ -147,7 +132,7 @@ function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
     writeRow(row, t, d)
     if (isStale) return DAMAGED
   }
-  if ((d.flags & SAME_SIZE) != 0) setValue(F_SIZE, row, size)
+  if ((d.flags & Descriptors.SAME_SIZE) != 0) setValue(F_SIZE, row, size)
   if ((d.mask & Event.HAS_OLD_ADDRESS) != 0) codeOld(t, d)
   if ((d.mask & EXTRA) != 0) codeExtras(row, d.mask, t, free, true, block.index)
   endBlock(size, address, block.handle)
@@ -162,24 +147,24 @@ function end(t: Thread, n: u32): void {
   removeBlock(n)
 }
 
-function codeOld(t: Thread, d: Descriptor): void {
-  oldAddress = (d.flags & NULL_OLD) != 0 ? 0 : codeDifference(oldAddress, t.address, 0)
+function codeOld(t: Thread, d: Descriptors.Descriptor): void {
+  oldAddress = (d.flags & Descriptors.NULL_OLD) != 0 ? 0 : codeDifference(oldAddress, t.address, 0)
 }
 
 /** Codes an event that begins a block, concerns no block, or is a realloc. */
 function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
   const n = symbol >> 1
-  const d = descriptorAt(n)
+  const d = Descriptors.descriptorAt(n)
   if (!isEncoding) {
     writeRow(row, t, d)
     if (isStale) return DAMAGED
   }
-  const size = described(d, F_SIZE)
+  const size = Descriptors.described(d, F_SIZE)
   newHandle = 0
   let age: u32 = 0
   let hasBlock = false
   let ofBlock: u64 = 0
-  if (d.form >= MOVES) {
+  if (d.form >= Descriptors.MOVES) {
     if (!BEST) {
       remember(t, symbol, 0, 0)
       nextEvent()
@@ -193,9 +178,9 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
     ofBlock = block.index
     const oldSize = block.size
     const handle = block.handle
-    if (d.form != KEEPS) end(t, target)
+    if (d.form != Descriptors.KEEPS) end(t, target)
     if (!BEST) remember(t, second, 0, age)
-    if (d.form == MOVES) {
+    if (d.form == Descriptors.MOVES) {
       if (!BEST) nextEvent()
       if (isSimulated(d)) codeSimulated(t, d, n, handle, isSurprise)
       else if (codeSame(oldSize, size, address == oldAddress)) address = oldAddress
@@ -203,29 +188,29 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
         address = codeByCaches(current, size, address)
         endBlock(oldSize, oldAddress, handle)
       }
-    } else if (d.form == DROPS) endBlock(oldSize, oldAddress, handle)
-    if (d.form != MOVES) address = 0
+    } else if (d.form == Descriptors.DROPS) endBlock(oldSize, oldAddress, handle)
+    if (d.form != Descriptors.MOVES) address = 0
   } else {
     if ((d.mask & Event.HAS_OLD_ADDRESS) != 0) codeOld(t, d)
-    if (d.form == MAKES) {
+    if (d.form == Descriptors.MAKES) {
       if (isSimulated(d)) codeSimulated(t, d, n, 0, isSurprise)
       else address = codeByCaches(current, size, address)
-    } else if ((d.mask & Event.HAS_ADDRESS) != 0 && (d.flags & NULL_ADDRESS) == 0)
+    } else if ((d.mask & Event.HAS_ADDRESS) != 0 && (d.flags & Descriptors.NULL_ADDRESS) == 0)
       address = codeDifference(address, t.address, 1)
     else address = 0
   }
   if (address != 0) t.address = address
   const index = (d.mask & EXTRA) != 0 ? codeExtras(row, d.mask, t, n, hasBlock, ofBlock) : 0
-  if (d.form == MAKES || d.form == MOVES) {
+  if (d.form == Descriptors.MAKES || d.form == Descriptors.MOVES) {
     const made = addBlock(keyOf(address), size, n, BEST ? mixed(mixed(n, t.s1), t.s2) : 0)
     if (made == 0) return NO_MEMORY
     blockAt(made).index = index
     blockAt(made).handle = newHandle
     noteBirth(made)
   }
-  if (d.form == PLAIN) notePlain(d, current)
+  if (d.form == Descriptors.PLAIN) notePlain(d, current)
   if (BEST) remember(t, symbol, 0, age)
-  else if (d.form <= MOVES) remember(t, symbol, 0, 0)
+  else if (d.form <= Descriptors.MOVES) remember(t, symbol, 0, 0)
   return finish(row, t, d)
 }
 
@@ -233,9 +218,9 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
 let newHandle: u32 = 0
 
 /** Codes the address of a new block that the simulation may know. */
-function codeSimulated(t: Thread, d: Descriptor, n: u32, old: u32, isSurprise: bool): void {
+function codeSimulated(t: Thread, d: Descriptors.Descriptor, n: u32, old: u32, isSurprise: bool): void {
   if (BEST || !isEncoding) expected = simulate(d, current, old)
-  if (BEST) isSurprise = codeSurprise(address != expected ? 1 : 0, t, n, described(d, F_SIZE)) != 0
+  if (BEST) isSurprise = codeSurprise(address != expected ? 1 : 0, t, n, Descriptors.described(d, F_SIZE)) != 0
   address = isSurprise ? codeDifference(address, t.address, 2) : expected
   newHandle = settle(expected, address)
 }
@@ -247,28 +232,28 @@ function endBlock(size: u64, at: u64, handle: u32): void {
 }
 
 /** Writes a decoded event, from its descriptor and its thread. */
-function writeRow(row: u32, t: Thread, d: Descriptor): void {
+function writeRow(row: u32, t: Thread, d: Descriptors.Descriptor): void {
   store<u32>(MASK + ((<usize>row) << 2), d.mask | t.fields)
   store<u8>(KIND + row, d.kind)
   store<u64>(THREAD + ((<usize>row) << 3), t.id)
   store<u64>(PROCESS + ((<usize>row) << 3), t.process)
   let i: u32 = 0
-  for (let left = fieldsOf(d); left != 0; left &= left - 1) {
+  for (let left = Descriptors.fieldsOf(d); left != 0; left &= left - 1) {
     const field = <u32>ctz(left)
-    const value = valueAt(d, i++)
+    const value = Descriptors.valueAt(d, i++)
     const sort = sortOf(field)
     setValue(field, row, sort == NAME ? outName(<u32>value) : sort == LIST ? outList(<u32>value) : value)
   }
 }
 
 /** Completes an event: its addresses if it is decoded, and the checksum. */
-function finish(row: u32, t: Thread, d: Descriptor): u32 {
+function finish(row: u32, t: Thread, d: Descriptors.Descriptor): u32 {
   if (!isEncoding) {
     store<u64>(ADDRESS + ((<usize>row) << 3), address)
     store<u64>(OLD_ADDRESS + ((<usize>row) << 3), oldAddress)
   }
   const mask = d.mask | t.fields
-  const inDescriptor = fieldsOf(d)
+  const inDescriptor = Descriptors.fieldsOf(d)
   let crc = crcWord(checksum, ((<u64>d.kind) << 32) | mask)
   let i: u32 = 0
   for (let left = mask; left != 0; left &= left - 1) {
@@ -276,7 +261,7 @@ function finish(row: u32, t: Thread, d: Descriptor): u32 {
     const sort = sortOf(field)
     let word: u64
     if (((inDescriptor >> field) & 1) != 0) {
-      word = valueAt(d, i++)
+      word = Descriptors.valueAt(d, i++)
       if (sort == NAME) word = wordOfName(<u32>word)
       else if (sort == LIST) word = wordOfList(<u32>word)
     } else word = sort == NAME ? wordOfName(extraName(field)) : valueOf(field, row)

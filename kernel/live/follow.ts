@@ -7,19 +7,7 @@
 import { AGAIN, BEGAN, BY_KERNEL, DONE, FAILED, INDEXED, LEAVES, REUSED, UNKNOWN } from '../../lib/kernel/layouts/live'
 import { clearEnded, isRemembered, remember } from './ended'
 import { beginGone, clearOwners, isWatched, leaves, owns, watch } from './processes'
-import {
-  begin,
-  clearSet,
-  finish,
-  isIndexIn,
-  isLarge,
-  keyIn,
-  numberIn,
-  numberOf,
-  slotAhead,
-  slotCount,
-  wasLive,
-} from './set'
+import * as LiveSet from './set'
 
 export { gone, goneCount, nextGone, watch } from './processes'
 export { isSeeded, live, numbers } from './set'
@@ -46,12 +34,12 @@ export const BEGUN: usize = memory.data(16576)
 export function clear(): bool {
   clearEnded()
   clearOwners()
-  return clearSet()
+  return LiveSet.clearSet()
 }
 
 /** The number of a live block, 0 if it is not live. */
 export function find(low: u32, high: u32, isIndex: bool): u32 {
-  return numberOf(((<u64>high) << 32) | (<u64>low), isIndex)
+  return LiveSet.numberOf(((<u64>high) << 32) | (<u64>low), isIndex)
 }
 
 /** The number of rows that `list` filled. */
@@ -63,13 +51,13 @@ export let listed: u32 = 0
  * @returns the slot to go on with; 0 if there are no more blocks
  */
 export function list(slot: u32, rows: u32): u32 {
-  const slots = slotCount()
+  const slots = LiveSet.slotCount()
   listed = 0
   for (; slot < slots; slot++) {
-    if (numberIn(slot) == 0) continue
+    if (LiveSet.numberIn(slot) == 0) continue
     if (listed == rows) return slot
-    store<u8>(INTENTS + <usize>listed, <u8>(BEGAN | (isIndexIn(slot) ? INDEXED : 0)))
-    store<u64>(BEGINS + ((<usize>listed) << 3), keyIn(slot))
+    store<u8>(INTENTS + <usize>listed, <u8>(BEGAN | (LiveSet.isIndexIn(slot) ? INDEXED : 0)))
+    store<u64>(BEGINS + ((<usize>listed) << 3), LiveSet.keyIn(slot))
     listed++
   }
   return 0
@@ -84,7 +72,7 @@ function readAhead(row: usize, end: usize): void {
   let all: u32 = 0
   for (; row < end; row++) {
     const intent = <u32>load<u8>(INTENTS + row)
-    all ^= slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)))
+    all ^= LiveSet.slotAhead(load<u64>(((intent & DONE) != 0 ? ENDS : BEGINS) + (row << 3)))
   }
   // Keeps what was read, because reads without a use would be optimized away.
   store<u32>(READ, all)
@@ -93,7 +81,7 @@ function readAhead(row: usize, end: usize): void {
 /** Applies the rows from 0 on. @returns the number of rows applied: fewer than `rows` if memory is exhausted */
 export function follow(rows: u32): u32 {
   beginGone()
-  if (!isLarge()) return followTo(0, rows)
+  if (!LiveSet.isLarge()) return followTo(0, rows)
   for (let from: usize = 0; from < <usize>rows; from += AHEAD) {
     const to = min(from + AHEAD, <usize>rows)
     readAhead(from, to)
@@ -124,14 +112,14 @@ function followTo(from: usize, rows: u32): u32 {
     } else if ((intent & FAILED) != 0) {
       // A realloc that failed is about a block, too; an allocation, which has the null key and no index, is not.
       const key = load<u64>(ENDS + (row << 3))
-      if (key != 0 || isIndex) ended = numberOf(key, isIndex)
+      if (key != 0 || isIndex) ended = LiveSet.numberOf(key, isIndex)
     }
     if ((intent & BEGAN) != 0) {
       const key = load<u64>(BEGINS + (row << 3))
-      begun = begin(key, isIndex)
+      begun = LiveSet.begin(key, isIndex)
       if (begun == 0) return <u32>row
       if (isWatched && !owns(begun, key, isIndex, load<u32>(SPACES + (row << 2)))) return <u32>row
-      effect |= wasLive ? BEGAN | REUSED : BEGAN
+      effect |= LiveSet.wasLive ? BEGAN | REUSED : BEGAN
     }
     store<u8>(EFFECTS + row, <u8>effect)
     store<u32>(ENDED + (row << 2), ended)
@@ -143,7 +131,7 @@ function followTo(from: usize, rows: u32): u32 {
 // @ts-ignore: decorator
 @inline
 function end(key: u64, isIndex: bool): u32 {
-  const number = finish(key, isIndex)
+  const number = LiveSet.finish(key, isIndex)
   if (number != 0) remember(keyOf(key, isIndex))
   return number
 }

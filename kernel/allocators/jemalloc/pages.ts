@@ -16,21 +16,7 @@ import {
   RETAINED,
 } from './extents'
 import { dropStart, putStart, startingAt } from './page-map'
-import {
-  addFree,
-  clearFreePages,
-  holdPages,
-  leadOf,
-  lengthClass,
-  lengthOf,
-  LENGTHS,
-  merge,
-  nextOf,
-  OVERSIZE_ARENA,
-  removeFree,
-  setOf,
-  take,
-} from './free-pages'
+import * as FreePages from './free-pages'
 import { hugePages, isChunk, isHuge, keepChunk, setHugeSize, takeFixed } from './chunks'
 import { hasCaches, knowsPages, PAGE_LOG } from './rules'
 import { addRegion, areFixed, clearRegions, noteNoAddresses } from './regions'
@@ -53,21 +39,21 @@ const CHUNK_PAGES: u64 = 64
 const CHUNK_SLOTS: u64 = 4096
 
 export function clearPages(): void {
-  clearFreePages()
+  FreePages.clearFreePages()
   memory.fill(CHUNKS, 0, 65_536)
   clearRegions()
 }
 
 /** Takes pages with an alignment for a use. @returns the extent, 0 if memory is exhausted */
 export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
-  if (knowsPages) return takeKnown(pages >= OVERSIZE ? OVERSIZE_ARENA : arena, pages, alignment, state)
+  if (knowsPages) return takeKnown(pages >= OVERSIZE ? FreePages.OVERSIZE_ARENA : arena, pages, alignment, state)
   if (areFixed) return takeFixed(arena, pages, alignment, state)
   const isAligned = alignment <= 1 << PAGE_LOG
-  const free = isAligned ? firstFrom(setOf(arena, DIRTY, 0), pages) : 0
-  const page = load<u64>(nextOf(arena))
+  const free = isAligned ? firstFrom(FreePages.setOf(arena, DIRTY, 0), pages) : 0
+  const page = load<u64>(FreePages.nextOf(arena))
   const hasNext = isAligned && page != 0 && (page & (CHUNK_PAGES - 1)) != 0 && startingAt(page) == 0
-  if (free != 0 && !(hasNext && load<u32>(nextOf(arena), 8) != 0 && extent(free).pages > pages)) {
-    const n = take(free, 0, pages, state)
+  if (free != 0 && !(hasNext && load<u32>(FreePages.nextOf(arena), 8) != 0 && extent(free).pages > pages)) {
+    const n = FreePages.take(free, 0, pages, state)
     if (n != 0) extent(n).guessed = FROM_FREE
     return n
   }
@@ -76,7 +62,7 @@ export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u3
     extent(n).base = page << PAGE_LOG
     putStart(page, n)
     extent(n).guessed = FROM_NEXT
-    store<u64>(nextOf(arena), page + pages)
+    store<u64>(FreePages.nextOf(arena), page + pages)
   }
   return n
 }
@@ -84,25 +70,25 @@ export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u3
 function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   const slack = alignment > 1 << PAGE_LOG ? <u32>(alignment >> PAGE_LOG) - 1 : 0
   const free = inUseLately(arena, pages + slack)
-  if (free != 0) return take(free, leadOf(free, slack), pages, state)
+  if (free != 0) return FreePages.take(free, FreePages.leadOf(free, slack), pages, state)
   // A new region: each is longer than the one before.
-  const next = nextOf(arena)
-  let length = max(load<u32>(next), lengthClass(512))
-  while (lengthOf(length) < pages + slack && length + 1 < LENGTHS) length++
+  const next = FreePages.nextOf(arena)
+  let length = max(load<u32>(next), FreePages.lengthClass(512))
+  while (FreePages.lengthOf(length) < pages + slack && length + 1 < FreePages.LENGTHS) length++
   store<u32>(next, length + 1)
   store<u32>(next, load<u32>(next, 4) + 1, 4)
-  const base = addRegion((<u64>lengthOf(length)) << PAGE_LOG)
+  const base = addRegion((<u64>FreePages.lengthOf(length)) << PAGE_LOG)
   if (base == 0) return 0
-  if (lengthOf(length) < pages + slack) {
+  if (FreePages.lengthOf(length) < pages + slack) {
     noteNoAddresses()
     return 0
   }
-  const n = addExtent(RETAINED, arena, base, lengthOf(length), load<u32>(next, 4))
+  const n = addExtent(RETAINED, arena, base, FreePages.lengthOf(length), load<u32>(next, 4))
   if (n == 0) return 0
-  addFree(n, RETAINED)
-  if (arena == 0 && length == lengthClass(512)) takeOwn(n, pages == POOL_PAGES)
+  FreePages.addFree(n, RETAINED)
+  if (arena == 0 && length == FreePages.lengthClass(512)) takeOwn(n, pages == POOL_PAGES)
   const rest = inUseLately(arena, pages + slack)
-  if (rest != 0) return take(rest, leadOf(rest, slack), pages, state)
+  if (rest != 0) return FreePages.take(rest, FreePages.leadOf(rest, slack), pages, state)
   // Without a prediction, the trace decides.
   return areFixed ? takeKnown(arena, pages, alignment, state) : 0
 }
@@ -113,7 +99,7 @@ function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
  */
 function takeOwn(region: u32, isPool: bool): void {
   const pages = (hasCaches ? OWN_PAGES : POOL_PAGES) - (isPool ? POOL_PAGES : 0)
-  if (pages != 0) take(region, 0, pages, LARGE)
+  if (pages != 0) FreePages.take(region, 0, pages, LARGE)
 }
 
 function inUseLately(arena: u32, pages: u32): u32 {
@@ -124,11 +110,11 @@ function inUseLately(arena: u32, pages: u32): u32 {
 /** The oldest, or lowest, free extent with enough room. @param most its maximum length, as a shift of `pages` */
 function fitting(arena: u32, state: u8, pages: u32, most: u32): u32 {
   let found: u32 = 0
-  let c = lengthClass(pages)
-  if (lengthOf(c) < pages) c++
-  for (; c < LENGTHS; c++) {
-    if ((<u64>lengthOf(c)) >> most > pages) break
-    const n = first(setOf(arena, state, c))
+  let c = FreePages.lengthClass(pages)
+  if (FreePages.lengthOf(c) < pages) c++
+  for (; c < FreePages.LENGTHS; c++) {
+    if ((<u64>FreePages.lengthOf(c)) >> most > pages) break
+    const n = first(FreePages.setOf(arena, state, c))
     if (n != 0 && (found == 0 || isBefore(n, found))) found = n
   }
   return found
@@ -156,7 +142,7 @@ function resizeExtent(n: u32, pages: u32): bool {
   const next = startingAt(endPage(n))
   if (next == 0 || (extent(next).state != DIRTY && extent(next).state != RETAINED)) return false
   if (extent(next).arena != extent(n).arena || has + extent(next).pages < pages) return false
-  const taken = take(next, 0, pages - has, LARGE)
+  const taken = FreePages.take(next, 0, pages - has, LARGE)
   if (taken == 0) return false
   extent(n).order = min(extent(n).order, extent(taken).order)
   forgetPages(taken)
@@ -173,16 +159,16 @@ export function freePages(n: u32): void {
   dropStart(extent(n).base >> PAGE_LOG, n)
   dropBits(n)
   const state = (knowsPages && extent(n).pages >= OVERSIZE) || isHuge(n) ? RETAINED : DIRTY
-  if (state == RETAINED) holdPages(0 - <u64>extent(n).pages)
-  if (!knowsPages || state == RETAINED || extent(n).pages >= MERGED) merge(n, state)
-  if (!isChunk(n)) addFree(n, state)
+  if (state == RETAINED) FreePages.holdPages(0 - <u64>extent(n).pages)
+  if (!knowsPages || state == RETAINED || extent(n).pages >= MERGED) FreePages.merge(n, state)
+  if (!isChunk(n)) FreePages.addFree(n, state)
   else keepChunk(n)
 }
 
 /** Forgets an extent that was predicted wrongly. */
 export function forgetPages(n: u32): void {
   const base = extent(n).base
-  if (extent(n).state == DIRTY || extent(n).state == RETAINED) removeFree(n)
+  if (extent(n).state == DIRTY || extent(n).state == RETAINED) FreePages.removeFree(n)
   else if (base != 0) dropStart(base >> PAGE_LOG, n)
   dropExtent(n)
 }
@@ -192,15 +178,15 @@ export function carve(n: u32, page: u64, pages: u32): void {
   const from = extent(n).base >> PAGE_LOG
   const to = endPage(n)
   const state = extent(n).state
-  removeFree(n)
+  FreePages.removeFree(n)
   if (to > page + pages) {
     const rest = <u32>(to - page - pages)
     const after = addExtent(state, extent(n).arena, (page + pages) << PAGE_LOG, rest, extent(n).order)
-    if (after != 0) addFree(after, state)
+    if (after != 0) FreePages.addFree(after, state)
   }
   if (from < page) {
     extent(n).pages = <u32>(page - from)
-    addFree(n, state)
+    FreePages.addFree(n, state)
   } else dropExtent(n)
 }
 
@@ -214,18 +200,18 @@ export function movePages(n: u32, base: u64): void {
   putStart(base >> PAGE_LOG, n)
   noteNew(n)
   // The extent was split off one that is smaller than the known free extents, so the rest is smaller, too.
-  store<u32>(nextOf(extent(n).arena), guessed == FROM_FREE ? 1 : 0, 8)
+  store<u32>(FreePages.nextOf(extent(n).arena), guessed == FROM_FREE ? 1 : 0, 8)
   if (guessed != FROM_FREE) return
   const free = addExtent(DIRTY, extent(n).arena, was, extent(n).pages, 0)
   if (free == 0) return
-  merge(free, DIRTY)
-  addFree(free, DIRTY)
+  FreePages.merge(free, DIRTY)
+  FreePages.addFree(free, DIRTY)
 }
 
 /** Adds an extent at a place where none was known. */
 export function noteNew(n: u32): void {
   if (knowsPages) return
-  store<u64>(nextOf(extent(n).arena), endPage(n))
+  store<u64>(FreePages.nextOf(extent(n).arena), endPage(n))
   const chunk = chunkOf(extent(n).base)
   store<u64>(chunk, (extent(n).base >> CHUNK_LOG) + 1)
   store<u32>(chunk, extent(n).arena, 8)

@@ -5,22 +5,7 @@
 import { MEMALIGN, REALLOC } from '../../../lib/kernel/layouts/allocators'
 import { clearBins, isRegion, REGION_LOG, regionOf, returnRegion, runOf, takeRegion } from './bins'
 import * as Caches from './caches'
-import {
-  hasCaches,
-  setCaches,
-  cachedClasses,
-  classOf,
-  hasHeaders,
-  isByBytes,
-  isSmall,
-  knowsPages,
-  largePad,
-  PAGE,
-  PAGE_LOG,
-  pagesFor,
-  setRules,
-  sizeClass,
-} from './rules'
+import * as Rules from './rules'
 import { isHuge } from './chunks'
 import { clearExtents, exists, extent, isFree, isLive, KEPT, LARGE, setLive } from './extents'
 import { clearPageMap } from './page-map'
@@ -68,7 +53,7 @@ let recording: usize = 0
  */
 export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
   // The previous simulation is cleared by its own rules.
-  setCaches(true)
+  Rules.setCaches(true)
   Caches.clearCaches()
   clearExtents()
   clearBins()
@@ -78,7 +63,7 @@ export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
   recording = 0
   beforeFree = (<u32>entries) & 0xffff
   afterOthers = (<u32>(entries >> 16)) & 0xffff
-  return setRules(version, bits, cores) && clearPageMap()
+  return Rules.setRules(version, bits, cores) && clearPageMap()
 }
 
 /**
@@ -89,7 +74,7 @@ export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
  */
 export function startFixed(version: i32, bits: i32, withCaches: bool, top: u64): bool {
   if (!start(version, bits, CORES, 0)) return false
-  setCaches(withCaches)
+  Rules.setCaches(withCaches)
   fixRegions(top)
   return true
 }
@@ -137,44 +122,46 @@ export function allocate(called: u32, number: u32, more: u64, old: u32, bytes: u
   if (called == MEMALIGN && (more & (more - 1)) == 0 && more < MOST_SIZE) {
     alignment = max<u64>(more, 1)
     const rounded = (size + alignment - 1) & ~(alignment - 1)
-    if (knowsPages && (alignment > PAGE || !isSmall(classOf(rounded)))) {
+    if (Rules.knowsPages && (alignment > Rules.PAGE || !Rules.isSmall(Rules.classOf(rounded)))) {
       isCachable = false
       size = max(size, LEAST_LARGE)
-    } else if (alignment <= PAGE) size = rounded
+    } else if (alignment <= Rules.PAGE) size = rounded
     else {
       isCachable = false
       // When it is freed, a block of a few pages that is not a region would be taken for one.
-      if (areFixed && !hasHeaders) size = max(size, LEAST_LARGE)
+      if (areFixed && !Rules.hasHeaders) size = max(size, LEAST_LARGE)
     }
   }
-  if (isFirst && knowsPages && bytes != POOL) Caches.skipFirst(caller)
+  if (isFirst && Rules.knowsPages && bytes != POOL) Caches.skipFirst(caller)
   isFirst = false
-  wantedClass = isCachable ? classOf(size) : cachedClasses
-  wantedPages = isSmall(wantedClass) ? 0 : <u32>pagesFor(size) + largePad
-  const usable = isSmall(wantedClass) ? <u64>sizeClass(wantedClass).size : (<u64>(wantedPages - largePad)) << PAGE_LOG
+  wantedClass = isCachable ? Rules.classOf(size) : Rules.cachedClasses
+  wantedPages = Rules.isSmall(wantedClass) ? 0 : <u32>Rules.pagesFor(size) + Rules.largePad
+  const usable = Rules.isSmall(wantedClass)
+    ? <u64>Rules.sizeClass(wantedClass).size
+    : (<u64>(wantedPages - Rules.largePad)) << Rules.PAGE_LOG
   if (called == REALLOC && isBlock(old)) {
     resized = old
     if (hasClass(old)) guess = old
   }
   const before = resized != 0 ? usableOf(resized) : 0
-  if (resized != 0 && guess == 0 && !isRegion(resized) && !isSmall(wantedClass)) {
+  if (resized != 0 && guess == 0 && !isRegion(resized) && !Rules.isSmall(wantedClass)) {
     if (resizePages(runOf(resized), wantedPages)) guess = resized
   }
   if (guess == 0) {
-    guess = wantedClass < cachedClasses ? takeCached() : takeLarge(alignment)
+    guess = wantedClass < Rules.cachedClasses ? takeCached() : takeLarge(alignment)
     if (guess != 0) setInUse(guess)
     isMoved = resized != 0
     if (isMoved) free(caller, resized)
   }
   tally(usable, false)
-  if (resized != 0 && (isMoved || isByBytes)) tally(before, true)
+  if (resized != 0 && (isMoved || Rules.isByBytes)) tally(before, true)
   if (afterOthers != 0) recording = caller
   return guess
 }
 
 function tally(bytes: u64, isFree: bool): void {
-  if (!hasCaches) return
-  if (isByBytes) Caches.count(caller, bytes, isFree)
+  if (!Rules.hasCaches) return
+  if (Rules.isByBytes) Caches.count(caller, bytes, isFree)
   else Caches.count(caller, 1, false)
 }
 
@@ -182,22 +169,22 @@ function tally(bytes: u64, isFree: bool): void {
 function hasClass(handle: u32): bool {
   const n = runOf(handle)
   if (isRegion(handle)) return extent(n).class == wantedClass
-  return !isSmall(wantedClass) && (isHuge(n) ? extent(n).block : extent(n).pages) == wantedPages
+  return !Rules.isSmall(wantedClass) && (isHuge(n) ? extent(n).block : extent(n).pages) == wantedPages
 }
 
 /** The bytes of a block. */
 export function usableOf(handle: u32): u64 {
   const n = runOf(handle)
-  if (isRegion(handle)) return sizeClass(extent(n).class).size
-  const pages = isHuge(n) ? extent(n).block : max(extent(n).pages, largePad) - largePad
-  return (<u64>pages) << PAGE_LOG
+  if (isRegion(handle)) return Rules.sizeClass(extent(n).class).size
+  const pages = isHuge(n) ? extent(n).block : max(extent(n).pages, Rules.largePad) - Rules.largePad
+  return (<u64>pages) << Rules.PAGE_LOG
 }
 
 /** The class of a block. */
 // @ts-ignore: decorator
 @inline
 export function classOfBlock(handle: u32): u32 {
-  return isRegion(handle) ? extent(runOf(handle)).class : classOf(usableOf(handle))
+  return isRegion(handle) ? extent(runOf(handle)).class : Rules.classOf(usableOf(handle))
 }
 
 /** Marks a block that was taken as live. */
@@ -208,12 +195,13 @@ export function setInUse(handle: u32): void {
 
 /** Takes a block of the wanted class from the thread's cache, or fills that. */
 function takeCached(): u32 {
-  if (!hasCaches) return isSmall(wantedClass) ? takeRegion(Caches.arenaOfThread(caller), wantedClass) : takeLarge(1)
+  if (!Rules.hasCaches)
+    return Rules.isSmall(wantedClass) ? takeRegion(Caches.arenaOfThread(caller), wantedClass) : takeLarge(1)
   let cache = Caches.cacheOf(caller, wantedClass)
   if (cache == 0) return 0
   let handle = popValid(cache)
   if (handle != 0) return handle
-  if (!isSmall(wantedClass)) return takeLarge(1)
+  if (!Rules.isSmall(wantedClass)) return takeLarge(1)
   cache = Caches.fill(caller, cache, wantedClass)
   return popValid(cache)
 }
@@ -227,7 +215,7 @@ function popValid(cache: usize): u32 {
 
 /** Whether a cache may hold this block, because it is neither live nor free. */
 function isCached(handle: u32, c: u32): bool {
-  if (!isSmall(c)) return Caches.isKept(handle)
+  if (!Rules.isSmall(c)) return Caches.isKept(handle)
   if (!isRegion(handle)) return false
   const n = runOf(handle)
   const region = regionOf(handle)
@@ -244,12 +232,12 @@ export function free(thread: usize, handle: u32): void {
   const n = runOf(handle)
   if (isRegion(handle)) {
     setLive(n, regionOf(handle), false)
-    if (hasCaches) Caches.freeToCache(thread, extent(n).class, handle)
+    if (Rules.hasCaches) Caches.freeToCache(thread, extent(n).class, handle)
     else returnRegion(handle)
     return
   }
   const c = classOfBlock(handle)
-  if (c >= cachedClasses || !hasCaches) freePages(n)
+  if (c >= Rules.cachedClasses || !Rules.hasCaches) freePages(n)
   else {
     extent(n).state = KEPT
     Caches.freeToCache(thread, c, handle)
@@ -273,12 +261,12 @@ function record(thread: usize, size: u32): void {
   recording = 0
   if (size == 0) return
   caller = thread
-  wantedClass = classOf(size)
+  wantedClass = Rules.classOf(size)
   wantedPages = 0
-  if (!isSmall(wantedClass)) return
+  if (!Rules.isSmall(wantedClass)) return
   const handle = takeCached()
   if (handle != 0) setInUse(handle)
-  tally(sizeClass(wantedClass).size, false)
+  tally(Rules.sizeClass(wantedClass).size, false)
 }
 
 /** A thread ends. */

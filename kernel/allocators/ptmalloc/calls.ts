@@ -1,26 +1,7 @@
 /** The functions that programs call. */
 import { arenaAt, chooseArena, enterArena, leaveArena, MAIN_ARENA, setTop, topOf } from './arenas'
 import { unlink } from './bins'
-import {
-  AFTER,
-  arenaOf,
-  BINNED,
-  bytesOf,
-  FOREIGN,
-  HAS_STACK,
-  link,
-  linkAt,
-  LIVE,
-  MAPPED,
-  NEXT,
-  placeOf,
-  records,
-  setLive,
-  STACK,
-  stateOf,
-  TOP,
-  USED,
-} from './chunks'
+import * as Chunks from './chunks'
 import { absorb, dropChunk, split } from './heap-chunks'
 import { freeChunk, freeMerged } from './free'
 import { knowsArea, mapBytes, unmapBytes } from './gaps'
@@ -29,17 +10,7 @@ import { allocate, choose, makeCache } from './malloc'
 import { advanceMapping, isPlaced, leadOf, resizeMapping, trimThreshold } from './mappings'
 import { baseOf, MAIN, offsetOf, regionOf } from './regions'
 import * as Rules from './rules'
-import {
-  cached,
-  endThread,
-  firstCached,
-  knowsThread,
-  OWN_ARENA,
-  OWN_CACHE,
-  pullCached,
-  takeCached,
-  threadAt,
-} from './threads'
+import * as Threads from './threads'
 
 /** Requests, and alignments, above these are refused. */
 const MOST_REQUEST: u64 = 1 << 46
@@ -58,7 +29,7 @@ export function setStack(bytes: u64): void {
 
 /** The arena of a thread, chosen now if it has none. The first thread uses the main one. */
 function arenaFor(number: u32, thread: usize): usize {
-  let arena = <usize>load<u32>(thread, OWN_ARENA)
+  let arena = <usize>load<u32>(thread, Threads.OWN_ARENA)
   if (arena != 0) return arena
   if (number == 0) {
     arena = MAIN_ARENA
@@ -66,19 +37,19 @@ function arenaFor(number: u32, thread: usize): usize {
     arena = chooseArena()
     enterArena(arena)
   }
-  set32(thread + OWN_ARENA, <u32>arena)
+  set32(thread + Threads.OWN_ARENA, <u32>arena)
   return arena
 }
 
 /** Creates a thread's cache unless it has one. */
 function prepare(number: u32, thread: usize): void {
-  if (Rules.cacheSize == 0 || load<u32>(thread, OWN_CACHE) != 0) return
+  if (Rules.cacheSize == 0 || load<u32>(thread, Threads.OWN_CACHE) != 0) return
   makeCache(thread, arenaFor(number, thread), Rules.chunkSize(Rules.cacheSize))
 }
 
 /** malloc. @returns the chunk; 0 if there is none */
 export function callMalloc(number: u32, request: u64): u32 {
-  const thread = threadAt(number)
+  const thread = Threads.threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST) return 0
   if (Rules.mallocMakesCache) prepare(number, thread)
   return fromCacheOr(number, thread, Rules.chunkSize(request), true)
@@ -86,16 +57,16 @@ export function callMalloc(number: u32, request: u64): u32 {
 
 /** calloc. @param elements the number of elements, 0 if unknown */
 export function callCalloc(number: u32, elements: u64, request: u64): u32 {
-  const thread = threadAt(number)
+  const thread = Threads.threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST) return 0
   // A thread's stack is mapped just before its table is allocated.
   const isTable = stackSize != 0 && isThreadTable(elements, request) && knowsArea()
   const stack = isTable ? mapBytes(stackSize) : 0
   if (Rules.mallocMakesCache) prepare(number, thread)
   const chunk = fromCacheOr(number, thread, Rules.chunkSize(request), Rules.callocUsesCache)
-  if (stack != 0 && chunk != 0 && stateOf(chunk) == USED) {
-    set64(linkAt(chunk, STACK), stack)
-    setLive(chunk, HAS_STACK)
+  if (stack != 0 && chunk != 0 && Chunks.stateOf(chunk) == Chunks.USED) {
+    set64(Chunks.linkAt(chunk, Chunks.STACK), stack)
+    Chunks.setLive(chunk, Chunks.HAS_STACK)
   }
   return chunk
 }
@@ -106,14 +77,15 @@ function isThreadTable(elements: u64, request: u64): bool {
 
 function fromCacheOr(number: u32, thread: usize, bytes: u64, usesCache: bool): u32 {
   const bin = Rules.cacheBin(bytes)
-  if (usesCache && bin < Rules.CACHE_BINS && cached(thread, <u32>bin) != 0) return takeCached(thread, <u32>bin)
+  if (usesCache && bin < Rules.CACHE_BINS && Threads.cached(thread, <u32>bin) != 0)
+    return Threads.takeCached(thread, <u32>bin)
   return allocate(thread, arenaFor(number, thread), bytes)
 }
 
 /** memalign, posix_memalign and aligned_alloc. */
 export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
   if (alignment <= Rules.alignment) return callMalloc(number, request)
-  const thread = threadAt(number)
+  const thread = Threads.threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST || alignment > MOST_ALIGNMENT) return 0
   let power: u64 = Rules.least
   while (power < alignment) power <<= 1
@@ -126,21 +98,21 @@ export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
   let chunk = allocate(thread, arenaFor(number, thread), Rules.chunkSize(bytes + power + Rules.least))
   if (chunk == 0) return 0
   const lead = leadFor(chunk, power)
-  if (stateOf(chunk) == MAPPED) {
+  if (Chunks.stateOf(chunk) == Chunks.MAPPED) {
     if (lead != 0) advanceMapping(chunk, lead)
     return chunk
   }
-  const arena = arenaAt(arenaOf(chunk))
+  const arena = arenaAt(Chunks.arenaOf(chunk))
   if (lead != 0) {
     const rest = split(chunk, lead)
     if (Rules.memalignUsesCache) freeMerged(arena, chunk)
     else freeChunk(thread, chunk)
     chunk = rest
   }
-  const surplus = bytesOf(chunk) - bytes
+  const surplus = Chunks.bytesOf(chunk) - bytes
   if (Rules.memalignUsesCache) {
-    const after = link(chunk, AFTER)
-    const joins = after != 0 && (stateOf(after) == TOP || stateOf(after) == BINNED)
+    const after = Chunks.link(chunk, Chunks.AFTER)
+    const joins = after != 0 && (Chunks.stateOf(after) == Chunks.TOP || Chunks.stateOf(after) == Chunks.BINNED)
     if (surplus >= Rules.least || (surplus > 0 && joins)) freeMerged(arena, split(chunk, bytes))
   } else if (surplus > Rules.least) {
     freeChunk(thread, split(chunk, bytes))
@@ -152,13 +124,13 @@ export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
 function alignedCached(thread: usize, bytes: u64, alignment: u64): u32 {
   const bin = Rules.cacheBin(bytes)
   if (bin >= Rules.CACHE_BINS) return 0
-  let chunk = firstCached(thread, <u32>bin)
-  for (let i = cached(thread, <u32>bin); i > 0; i--) {
+  let chunk = Threads.firstCached(thread, <u32>bin)
+  for (let i = Threads.cached(thread, <u32>bin); i > 0; i--) {
     if ((positionOf(chunk) & (alignment - 1)) == 0) {
-      pullCached(chunk)
+      Threads.pullCached(chunk)
       return chunk
     }
-    chunk = link(chunk, NEXT)
+    chunk = Chunks.link(chunk, Chunks.NEXT)
   }
   return 0
 }
@@ -173,7 +145,8 @@ function leadFor(chunk: u32, alignment: u64): u64 {
 
 /** The address of a block, or one with the same alignment, as far as that is known. */
 function positionOf(chunk: u32): u64 {
-  if (stateOf(chunk) == MAPPED) return (isPlaced(chunk) ? placeOf(chunk) : leadOf(chunk)) + Rules.header
+  if (Chunks.stateOf(chunk) == Chunks.MAPPED)
+    return (isPlaced(chunk) ? Chunks.placeOf(chunk) : leadOf(chunk)) + Rules.header
   const region = regionOf(chunk)
   // Heaps of threads are aligned to their size.
   return (region == MAIN ? baseOf(MAIN) : 0) + offsetOf(chunk) + Rules.header
@@ -181,44 +154,49 @@ function positionOf(chunk: u32): u64 {
 
 /** realloc of a block that is live. */
 export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
-  const thread = threadAt(number)
+  const thread = Threads.threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST) return 0
-  setLive(chunk, 0)
-  const state = stateOf(chunk)
-  if (state == FOREIGN) {
+  Chunks.setLive(chunk, 0)
+  const state = Chunks.stateOf(chunk)
+  if (state == Chunks.FOREIGN) {
     dropChunk(chunk)
     return callMalloc(number, request)
   }
   if (keeps(chunk, request)) return chunk
   const bytes = Rules.chunkSize(request)
-  if (state == MAPPED) return resizeMapping(chunk, bytes)
+  if (state == Chunks.MAPPED) return resizeMapping(chunk, bytes)
   if (Rules.reallocMakesCache) prepare(number, thread)
-  const arena = arenaAt(arenaOf(chunk))
-  if (bytesOf(chunk) < bytes) {
-    const after = link(chunk, AFTER)
+  const arena = arenaAt(Chunks.arenaOf(chunk))
+  if (Chunks.bytesOf(chunk) < bytes) {
+    const after = Chunks.link(chunk, Chunks.AFTER)
     const isTop = after != 0 && after == topOf(arena)
-    if (isTop && bytesOf(chunk) + bytesOf(after) >= bytes + Rules.least) {
+    if (isTop && Chunks.bytesOf(chunk) + Chunks.bytesOf(after) >= bytes + Rules.least) {
       takeFromTop(arena, chunk, bytes)
       return chunk
     }
-    if (!isTop && after != 0 && stateOf(after) == BINNED && bytesOf(chunk) + bytesOf(after) >= bytes) {
+    if (
+      !isTop &&
+      after != 0 &&
+      Chunks.stateOf(after) == Chunks.BINNED &&
+      Chunks.bytesOf(chunk) + Chunks.bytesOf(after) >= bytes
+    ) {
       unlink(after)
       absorb(chunk)
     } else {
       const moved = choose(thread, arena, bytes)
-      if (moved == 0 || moved != link(chunk, AFTER)) return moveTo(number, thread, chunk, moved, request)
+      if (moved == 0 || moved != Chunks.link(chunk, Chunks.AFTER)) return moveTo(number, thread, chunk, moved, request)
       absorb(chunk)
     }
   }
-  if (bytesOf(chunk) - bytes >= Rules.least) freeChunk(Rules.cachesRests ? thread : 0, split(chunk, bytes))
+  if (Chunks.bytesOf(chunk) - bytes >= Rules.least) freeChunk(Rules.cachesRests ? thread : 0, split(chunk, bytes))
   return chunk
 }
 
 /** Whether realloc returns a block unchanged because it has room for the request and not much more. */
 function keeps(chunk: u32, request: u64): bool {
   if (Rules.keepsBelow == 0) return false
-  const isMapping = stateOf(chunk) == MAPPED
-  const usable = bytesOf(chunk) - (isMapping && !Rules.mapsNormally ? Rules.header : Rules.word)
+  const isMapping = Chunks.stateOf(chunk) == Chunks.MAPPED
+  const usable = Chunks.bytesOf(chunk) - (isMapping && !Rules.mapsNormally ? Rules.header : Rules.word)
   if (request > usable) return false
   const surplus = usable - request
   if (Rules.keepsToTrim) return surplus <= trimThreshold()
@@ -240,13 +218,16 @@ function moveTo(number: u32, thread: usize, chunk: u32, moved: u32, request: u64
 
 /** free of a block that is live. */
 export function callFree(number: u32, chunk: u32): void {
-  const thread = threadAt(number)
+  const thread = Threads.threadAt(number)
   if (thread == 0) return
-  const state = stateOf(chunk)
-  const stack = load<u8>(records + chunk, LIVE) == HAS_STACK ? load<u64>(records + chunk, STACK) : 0
-  setLive(chunk, 0)
-  if (Rules.freeMakesCache && state != MAPPED && state != FOREIGN) {
-    if (Rules.mallocMakesCache || Rules.cacheBin(bytesOf(chunk)) < Rules.CACHE_BINS) prepare(number, thread)
+  const state = Chunks.stateOf(chunk)
+  const stack =
+    load<u8>(Chunks.records + chunk, Chunks.LIVE) == Chunks.HAS_STACK
+      ? load<u64>(Chunks.records + chunk, Chunks.STACK)
+      : 0
+  Chunks.setLive(chunk, 0)
+  if (Rules.freeMakesCache && state != Chunks.MAPPED && state != Chunks.FOREIGN) {
+    if (Rules.mallocMakesCache || Rules.cacheBin(Chunks.bytesOf(chunk)) < Rules.CACHE_BINS) prepare(number, thread)
   }
   freeChunk(thread, chunk)
   // A thread's table is freed when its stack is unmapped.
@@ -255,22 +236,22 @@ export function callFree(number: u32, chunk: u32): void {
 
 /** A thread ends. */
 export function callEnd(number: u32): void {
-  if (!knowsThread(number)) return
-  retire(threadAt(number))
-  endThread(number)
+  if (!Threads.knowsThread(number)) return
+  retire(Threads.threadAt(number))
+  Threads.endThread(number)
 }
 
 /** Frees the chunks of a thread's cache, list by list, then the cache itself; the thread's arena may become idle. */
 export function retire(thread: usize): void {
-  const cache = load<u32>(thread, OWN_CACHE)
-  set32(thread + OWN_CACHE, 0)
+  const cache = load<u32>(thread, Threads.OWN_CACHE)
+  set32(thread + Threads.OWN_CACHE, 0)
   for (let bin: u32 = 0; bin < Rules.CACHE_BINS; bin++)
-    while (cached(thread, bin) != 0) freeChunk(0, takeCached(thread, bin))
+    while (Threads.cached(thread, bin) != 0) freeChunk(0, Threads.takeCached(thread, bin))
   if (cache != 0) {
-    setLive(cache, 0)
+    Chunks.setLive(cache, 0)
     freeChunk(0, cache)
   }
-  const arena = <usize>load<u32>(thread, OWN_ARENA)
+  const arena = <usize>load<u32>(thread, Threads.OWN_ARENA)
   if (arena != 0) leaveArena(arena)
-  set32(thread + OWN_ARENA, 0)
+  set32(thread + Threads.OWN_ARENA, 0)
 }

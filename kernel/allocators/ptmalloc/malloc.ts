@@ -5,19 +5,7 @@ import { bytesOf, IS_BLOCK, LAST, link, NEXT, placeOf, setLive, setState, USED }
 import { split } from './heap-chunks'
 import { consolidate } from './free'
 import { set32, set64 } from './log'
-import {
-  binOf,
-  CACHE_BINS,
-  cacheBin,
-  cacheDepth,
-  cacheSize,
-  chunkSize,
-  fastBin,
-  least,
-  leastLarge,
-  mostFast,
-  stashMakesCache,
-} from './rules'
+import * as Rules from './rules'
 import { cutTop, extend } from './system'
 import { cached, OWN_CACHE, putCached, takeCached } from './threads'
 
@@ -35,15 +23,15 @@ export function allocate(thread: usize, arena: usize, bytes: u64): u32 {
 
 /** A chunk of an arena. @returns 0 if it has no memory */
 export function choose(thread: usize, arena: usize, bytes: u64): u32 {
-  const wide = cacheBin(bytes)
-  const hasList = wide < CACHE_BINS && load<u32>(thread, OWN_CACHE) != 0
-  const list = <u32>min<u64>(wide, CACHE_BINS)
-  if (bytes <= mostFast) {
+  const wide = Rules.cacheBin(bytes)
+  const hasList = wide < Rules.CACHE_BINS && load<u32>(thread, OWN_CACHE) != 0
+  const list = <u32>min<u64>(wide, Rules.CACHE_BINS)
+  if (bytes <= Rules.mostFast) {
     const chunk = fromFast(thread, arena, bytes, hasList, list)
     if (chunk != 0) return chunk
   }
-  const bin = binOf(bytes)
-  const isSmall = bytes < leastLarge
+  const bin = Rules.binOf(bytes)
+  const isSmall = bytes < Rules.leastLarge
   if (isSmall) {
     const chunk = fromSmall(thread, arena, bin, hasList, list)
     if (chunk != 0) return chunk
@@ -69,12 +57,12 @@ export function choose(thread: usize, arena: usize, bytes: u64): u32 {
 
 /** The first chunk of a fast bin; others of it fill the cache. */
 function fromFast(thread: usize, arena: usize, bytes: u64, hasList: bool, list: u32): u32 {
-  const place = fastList(arena, fastBin(bytes))
+  const place = fastList(arena, Rules.fastBin(bytes))
   const chunk = load<u32>(place)
   if (chunk == 0) return 0
   set32(place, link(chunk, NEXT))
   setState(chunk, USED)
-  while (hasList && cached(thread, list) < cacheDepth) {
+  while (hasList && cached(thread, list) < Rules.cacheDepth) {
     const other = load<u32>(place)
     if (other == 0) break
     set32(place, link(other, NEXT))
@@ -90,11 +78,11 @@ function fromSmall(thread: usize, arena: usize, bin: u32, hasList: bool, list: u
   const chunk = link(head, LAST)
   if (chunk == head) return 0
   unlink(chunk)
-  if (stashMakesCache && list < CACHE_BINS && load<u32>(thread, OWN_CACHE) == 0) {
+  if (Rules.stashMakesCache && list < Rules.CACHE_BINS && load<u32>(thread, OWN_CACHE) == 0) {
     // glibc rounds the size up twice here.
-    hasList = makeCache(thread, arena, chunkSize(chunkSize(cacheSize)))
+    hasList = makeCache(thread, arena, Rules.chunkSize(Rules.chunkSize(Rules.cacheSize)))
   }
-  while (hasList && cached(thread, list) < cacheDepth) {
+  while (hasList && cached(thread, list) < Rules.cacheDepth) {
     const other = link(head, LAST)
     if (other == head) break
     unlink(other)
@@ -128,14 +116,19 @@ function sort(thread: usize, arena: usize, bytes: u64, hasList: bool, list: u32)
     if (chunk == head) break
     const size = bytesOf(chunk)
     const isOnly = link(chunk, LAST) == head
-    if (isOnly && bytes < leastLarge && size > bytes + least && placeOf(chunk) == load<u64>(arena, REMAINDER)) {
+    if (
+      isOnly &&
+      bytes < Rules.leastLarge &&
+      size > bytes + Rules.least &&
+      placeOf(chunk) == load<u64>(arena, REMAINDER)
+    ) {
       divide(arena, chunk, bytes, true)
       return chunk
     }
     unlink(chunk)
     if (size != bytes) {
       addSorted(arena, chunk)
-    } else if (hasList && cached(thread, list) < cacheDepth) {
+    } else if (hasList && cached(thread, list) < Rules.cacheDepth) {
       putCached(thread, chunk)
       isCached = true
     } else {
@@ -148,7 +141,7 @@ function sort(thread: usize, arena: usize, bytes: u64, hasList: bool, list: u32)
 /** Removes a chunk from its bin and splits it to size. @param isRemainder the rest serves the next small requests */
 function divide(arena: usize, chunk: u32, bytes: u64, isRemainder: bool): void {
   unlink(chunk)
-  if (bytesOf(chunk) - bytes < least) return
+  if (bytesOf(chunk) - bytes < Rules.least) return
   const rest = split(chunk, bytes)
   addUnsorted(arena, rest)
   if (isRemainder) set64(arena + REMAINDER, placeOf(rest))

@@ -3,20 +3,7 @@
  * whether the thread uses another arena; if so, it repeats the call. Otherwise it cuts the block out of the chunk or
  * area that contains its address.
  */
-import {
-  arenaAt,
-  arenaCount,
-  claimArena,
-  forgetArena,
-  hintAfter,
-  learnsHeads,
-  limitArenas,
-  MAIN_ARENA,
-  newArena,
-  raiseLimit,
-  THREADS,
-  topOf,
-} from './arenas'
+import * as Arenas from './arenas'
 import { retire } from './calls'
 import { BEFORE, isLive, link, MAPPED, records, stateOf } from './chunks'
 import { needMap } from './chunk-map'
@@ -67,7 +54,7 @@ function anchor(chunk: u32, actual: u64): bool {
   const place = actual - header
   const region = regionOf(chunk)
   if (stateOf(chunk) == MAPPED) {
-    if (!mayBeMapping(chunk, place) || regionAt(place, topOf(MAIN_ARENA)) != 0) return false
+    if (!mayBeMapping(chunk, place) || regionAt(place, Arenas.topOf(Arenas.MAIN_ARENA)) != 0) return false
     const lead = leadOf(chunk)
     const length = mappingLength(chunk)
     if (isPlaced(chunk)) {
@@ -97,7 +84,7 @@ function moveHeap(chunk: u32, actual: u64): bool {
   disproveGaps(base, 2 * heapRoom)
   setBase(region, base)
   seeHeap(base)
-  hintAfter(base)
+  Arenas.hintAfter(base)
   return true
 }
 
@@ -116,7 +103,7 @@ function hasBlocks(chunk: u32): bool {
 function evict(region: u32, base: u64): bool {
   const other = regionAt(base, 0)
   if (other == 0 || baseOf(other) != base || fenceOf(other) != 0) return false
-  const top = topOf(arenaAt(ownerOf(other)))
+  const top = Arenas.topOf(Arenas.arenaAt(ownerOf(other)))
   if (regionOf(top) != other || hasBlocks(top)) return false
   setBase(other, 0)
   return fits(region, base)
@@ -128,14 +115,14 @@ function evict(region: u32, base: u64): bool {
  */
 function inOtherArena(thread: usize, actual: u64): u32 {
   const own = <usize>load<u32>(thread, OWN_ARENA)
-  const region = regionAt(actual - header, topOf(MAIN_ARENA))
+  const region = regionAt(actual - header, Arenas.topOf(Arenas.MAIN_ARENA))
   const before = mark()
   if (region != 0) {
-    const arena = arenaAt(ownerOf(region))
+    const arena = Arenas.arenaAt(ownerOf(region))
     if (arena == own) return 0
     if (own == 0) {
-      if (caller != 0) limitArenas()
-      claimArena(arena)
+      if (caller != 0) Arenas.limitArenas()
+      Arenas.claimArena(arena)
     }
     set32(thread + OWN_ARENA, <u32>arena)
     const chunk = again(actual)
@@ -145,13 +132,13 @@ function inOtherArena(thread: usize, actual: u64): u32 {
   }
   let chunk = inNewArena(thread, actual)
   if (chunk != 0) return chunk
-  if (learnsHeads && !hasArenas() && changeHeapHead()) {
+  if (Arenas.learnsHeads && !hasArenas() && changeHeapHead()) {
     chunk = inNewArena(thread, actual)
     if (chunk != 0) return chunk
     changeHeapHead()
   }
-  if (baseOf(MAIN) == 0 && own != MAIN_ARENA) {
-    set32(thread + OWN_ARENA, <u32>MAIN_ARENA)
+  if (baseOf(MAIN) == 0 && own != Arenas.MAIN_ARENA) {
+    set32(thread + OWN_ARENA, <u32>Arenas.MAIN_ARENA)
     chunk = call()
     if (chunk != 0 && anchor(chunk, actual)) return chunk
     undo(before)
@@ -161,9 +148,9 @@ function inOtherArena(thread: usize, actual: u64): u32 {
 
 /** Whether an arena of a thread has blocks, so that the lengths of the data in heaps are known. */
 function hasArenas(): bool {
-  const count = arenaCount()
+  const count = Arenas.arenaCount()
   if (count > MOST_UNSEEN) return true
-  for (let n: u32 = 1; n < count; n++) if (hasBlocks(topOf(arenaAt(n)))) return true
+  for (let n: u32 = 1; n < count; n++) if (hasBlocks(Arenas.topOf(Arenas.arenaAt(n)))) return true
   return false
 }
 
@@ -174,11 +161,17 @@ function inNewArena(thread: usize, actual: u64): u32 {
   const before = mark()
   const own = <usize>load<u32>(thread, OWN_ARENA)
   retire(thread)
-  if (learnsHeads && own > MAIN_ARENA && load<u32>(own, THREADS) == 0 && !hasBlocks(topOf(own))) forgetArena(own)
-  const arena = newArena(actual - header - offset)
+  if (
+    Arenas.learnsHeads &&
+    own > Arenas.MAIN_ARENA &&
+    load<u32>(own, Arenas.THREADS) == 0 &&
+    !hasBlocks(Arenas.topOf(own))
+  )
+    Arenas.forgetArena(own)
+  const arena = Arenas.newArena(actual - header - offset)
   if (arena != 0) {
-    raiseLimit()
-    claimArena(arena)
+    Arenas.raiseLimit()
+    Arenas.claimArena(arena)
     set32(thread + OWN_ARENA, <u32>arena)
     const chunk = again(actual)
     if (chunk != 0) return chunk

@@ -5,17 +5,7 @@
 import { CALLOC, MALLOC, MEMALIGN } from '../../../lib/kernel/layouts/allocators'
 import { clearArenas } from './arenas'
 import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'
-import {
-  clearChunks,
-  endOfRecords,
-  IS_BLOCK,
-  isLive,
-  NO_CHUNK,
-  RECORD,
-  reserveChunks,
-  setLive,
-  stateOf,
-} from './chunks'
+import * as Chunks from './chunks'
 import { clearMap, mapBegins } from './chunk-map'
 import { clearGaps } from './gaps'
 import { beginLog } from './log'
@@ -51,7 +41,7 @@ export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64
   if (!setRules(version, bits)) return false
   clearMap()
   beginLog()
-  if (!clearChunks() || !clearThreads()) return false
+  if (!Chunks.clearChunks() || !clearThreads()) return false
   clearGaps(mappings)
   clearMappings()
   clearRegions(heap)
@@ -68,7 +58,7 @@ function begin(): bool {
   isOpen = false
   mapBegins()
   beginLog()
-  return reserveChunks()
+  return Chunks.reserveChunks()
 }
 
 /** The call was settled. */
@@ -101,7 +91,7 @@ export function call(): u32 {
   else if (operation == CALLOC) chunk = callCalloc(caller, detail, request)
   else if (operation == MEMALIGN) chunk = callMemalign(caller, detail, request)
   else chunk = callRealloc(caller, resized, request)
-  if (chunk != 0 && !isLive(chunk)) setLive(chunk, IS_BLOCK)
+  if (chunk != 0 && !Chunks.isLive(chunk)) Chunks.setLive(chunk, Chunks.IS_BLOCK)
   return chunk
 }
 
@@ -122,5 +112,11 @@ export function finish(thread: u32): void {
 
 /** Whether a number identifies the chunk of a live block. */
 export function isChunk(chunk: u32): bool {
-  return chunk != 0 && chunk < endOfRecords() && chunk % RECORD == 0 && stateOf(chunk) != NO_CHUNK && isLive(chunk)
+  return (
+    chunk != 0 &&
+    chunk < Chunks.endOfRecords() &&
+    chunk % Chunks.RECORD == 0 &&
+    Chunks.stateOf(chunk) != Chunks.NO_CHUNK &&
+    Chunks.isLive(chunk)
+  )
 }
