@@ -3,14 +3,7 @@ import { fieldSet } from '../event/fields.js'
 import { checkOptions, whole, type OptionNames } from '../event/options.js'
 import { HIT, MISS, NO_BLOCK } from '../kernel/layouts/allocators.js'
 import { AllocatorKernel } from './kernel.js'
-import {
-  JEMALLOC_RANGE,
-  PTMALLOC_RANGE,
-  THREAD_STACK,
-  type AllocatorSettings,
-  type JemallocSettings,
-  type PtmallocSettings,
-} from './settings.js'
+import * as Settings from './settings.js'
 
 /** The fields that a replay reads. */
 export const REPLAYED = fieldSet('api', 'thread', 'address', 'oldAddress', 'size', 'count', 'alignment', 'outcome')
@@ -23,7 +16,7 @@ export const Prediction = {
   wrong: MISS,
 } as const
 
-const PTMALLOC_SETTINGS: OptionNames<PtmallocSettings> = {
+const PTMALLOC_SETTINGS: OptionNames<Settings.PtmallocSettings> = {
   allocator: 'string',
   version: 'number',
   bits: 'number',
@@ -31,7 +24,7 @@ const PTMALLOC_SETTINGS: OptionNames<PtmallocSettings> = {
   stack: 'number',
   learns: 'boolean',
 }
-const JEMALLOC_SETTINGS: OptionNames<JemallocSettings> = {
+const JEMALLOC_SETTINGS: OptionNames<Settings.JemallocSettings> = {
   allocator: 'string',
   version: 'number',
   bits: 'number',
@@ -58,17 +51,17 @@ export class AllocatorReplay {
   private readonly kernel = new AllocatorKernel()
 
   /** @throws RangeError when the settings are out of range, or there is no memory */
-  constructor(readonly settings: AllocatorSettings) {
+  constructor(readonly settings: Settings.AllocatorSettings) {
     this.restart(settings)
   }
 
   /** Begins again with these settings: all blocks and counts are forgotten. @throws RangeError as the constructor */
-  restart(settings: AllocatorSettings): void {
+  restart(settings: Settings.AllocatorSettings): void {
     checkSettings(settings)
     const isReady = this.kernel.start(settings) && this.kernel.run.clearReplay() !== 0
     this.kernel.refresh()
     if (!isReady) throw new RangeError('there is no memory for a simulated allocator')
-    ;(this as { settings: AllocatorSettings }).settings = settings
+    ;(this as { settings: Settings.AllocatorSettings }).settings = settings
   }
 
   /** Frees memory that the garbage collector does not know of. Nothing else may be used afterwards. */
@@ -116,15 +109,15 @@ export class AllocatorReplay {
   }
 }
 
-function checkSettings(settings: AllocatorSettings): void {
+function checkSettings(settings: Settings.AllocatorSettings): void {
   const { allocator, version, bits, cores = 0 } = settings
   if (allocator === 'ptmalloc') {
     checkOptions(settings, PTMALLOC_SETTINGS, 'AllocatorReplay')
-    whole('version', version, ...PTMALLOC_RANGE)
-    whole('stack', settings.stack ?? THREAD_STACK, 0, MAX_STACK)
+    whole('version', version, ...Settings.PTMALLOC_RANGE)
+    whole('stack', settings.stack ?? Settings.THREAD_STACK, 0, MAX_STACK)
   } else if (allocator === 'jemalloc') {
     checkOptions(settings, JEMALLOC_SETTINGS, 'AllocatorReplay')
-    whole('version', version, ...JEMALLOC_RANGE)
+    whole('version', version, ...Settings.JEMALLOC_RANGE)
     for (const entry of settings.entries ?? []) whole('entries', entry, 0, MAX_ENTRY)
     if (version === 5 && bits === 32) throw new RangeError('jemalloc 5 is simulated for 64 bits only')
   } else throw new RangeError(`unknown allocator ${JSON.stringify(allocator)}`)

@@ -2,21 +2,14 @@ import { columnOf, U64Column, type EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
 import { eventsBefore, type TextSizes } from './text-sizes.js'
 import type { GroupColumns } from '../event/groups.js'
-import {
-  EVENT_COLUMNS,
-  GROUP_COLUMNS,
-  GROUPED,
-  type TableColumn,
-  type TableRows,
-  type TableValues,
-} from '../event/table.js'
+import * as Table from '../event/table.js'
 
-const TARGETS: ReadonlyMap<string, TableColumn> = new Map(
-  [...EVENT_COLUMNS, ...GROUP_COLUMNS].map((target) => [target.name, target]),
+const TARGETS: ReadonlyMap<string, Table.TableColumn> = new Map(
+  [...Table.EVENT_COLUMNS, ...Table.GROUP_COLUMNS].map((target) => [target.name, target]),
 )
 
 /** The field of events, or their kind, that a column is; undefined if it is none. */
-export function eventColumn(name: string): TableColumn | undefined {
+export function eventColumn(name: string): Table.TableColumn | undefined {
   return TARGETS.get(name)
 }
 
@@ -32,7 +25,7 @@ export function noEvents(columns: readonly string[]): string {
  * The events of a batch as rows of a table with columns of `EVENT_COLUMNS`, those of `eventRowsFrom` at a time.
  * @param end one past the last event
  */
-export function* eventRows(batch: EventBatch, end = batch.count): Generator<TableRows> {
+export function* eventRows(batch: EventBatch, end = batch.count): Generator<Table.TableRows> {
   for (let from = 0; from < end;) {
     const rows = eventRowsFrom(batch, from, end)
     yield rows
@@ -44,12 +37,13 @@ export function* eventRows(batch: EventBatch, end = batch.count): Generator<Tabl
  * The events from event `from` on: all of them, unless they are very many, or their strings are very long
  * together. All events may have the same long stack.
  */
-export function eventRowsFrom(batch: EventBatch, from: number, end = batch.count): TableRows {
+export function eventRowsFrom(batch: EventBatch, from: number, end = batch.count): Table.TableRows {
   const { groups, strings } = batch
   const to = lastRow(batch, from, Math.min(end, from + MAX_TOGETHER))
   const isWhole = from === 0 && to === batch.count
-  const values = ({ f }: TableColumn): TableValues => {
-    const column = f < 0 ? batch.kind : f < GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).at(f - GROUPED)
+  const values = ({ f }: Table.TableColumn): Table.TableValues => {
+    const column =
+      f < 0 ? batch.kind : f < Table.GROUPED ? batch[columnOf(f)] : (groups as GroupColumns).at(f - Table.GROUPED)
     return isWhole ? column : partOf(column, from, to - from)
   }
   return {
@@ -97,8 +91,8 @@ function lastRow(batch: EventBatch, from: number, end: number): number {
 }
 
 /** `count` values from `from` on, in place. */
-export function partOf<Column extends TableValues>(column: Column, from: number, count: number): Column
-export function partOf(column: TableValues, from: number, count: number): TableValues {
+export function partOf<Column extends Table.TableValues>(column: Column, from: number, count: number): Column
+export function partOf(column: Table.TableValues, from: number, count: number): Table.TableValues {
   return column instanceof U64Column
     ? new U64Column(column.words.buffer as ArrayBuffer, column.words.byteOffset + 8 * from, count)
     : column.subarray(from, from + count)

@@ -3,18 +3,7 @@ import { crc32 } from 'node:zlib'
 import { Compressed } from './compressed.js'
 import { Lzma2 } from './lzma2.js'
 import { XZ_MAGIC } from './magic.js'
-import {
-  blockHeader,
-  checkCrc,
-  fault,
-  FOOTER_BYTES,
-  HEADER_BYTES,
-  multibyte,
-  streamFlags,
-  wordAt,
-  type BlockHeader,
-  type StreamFlags,
-} from './xz-fields.js'
+import * as XzFields from './xz-fields.js'
 
 /** Types of checks that are verified; the content of a block with any other passes unchecked, as the format allows. */
 const [CRC32, CRC64, SHA256] = [1, 4, 10]
@@ -52,23 +41,23 @@ async function atNextStream(input: Compressed): Promise<boolean> {
     input.use(zeros)
   }
   if (input.rest.length > 0 || (input.offset - from) % 4 !== 0)
-    throw fault('the bytes after the last xz stream are not xz', input.offset)
+    throw XzFields.fault('the bytes after the last xz stream are not xz', input.offset)
   return false
 }
 
 async function* inflateStream(input: Compressed, lzma2: Lzma2): AsyncGenerator<Uint8Array> {
   const { offset } = input
-  const header = await input.take(HEADER_BYTES)
+  const header = await input.take(XzFields.HEADER_BYTES)
   if (!XZ_MAGIC.every((byte, i) => byte === header[i]))
-    throw fault('the bytes after the last xz stream are not xz', offset)
-  checkCrc(header.subarray(XZ_MAGIC.length), 'the header of an xz stream', offset)
-  const flags = streamFlags(header.subarray(XZ_MAGIC.length), offset)
+    throw XzFields.fault('the bytes after the last xz stream are not xz', offset)
+  XzFields.checkCrc(header.subarray(XZ_MAGIC.length), 'the header of an xz stream', offset)
+  const flags = XzFields.streamFlags(header.subarray(XZ_MAGIC.length), offset)
   const index = new Index()
   for (;;) {
     const start = input.offset
     const first = (await input.take(1))[0]
     if (first === 0) break
-    const unpadded = yield* inflateBlock(input, await blockHeader(input, first), flags, lzma2, start)
+    const unpadded = yield* inflateBlock(input, await XzFields.blockHeader(input, first), flags, lzma2, start)
     index.add(unpadded, lzma2.length)
   }
   await index.check(input, flags)
@@ -77,8 +66,8 @@ async function* inflateStream(input: Compressed, lzma2: Lzma2): AsyncGenerator<U
 /** The content of a block. @returns the length of the block without its padding */
 async function* inflateBlock(
   input: Compressed,
-  block: BlockHeader,
-  flags: StreamFlags,
+  block: XzFields.BlockHeader,
+  flags: XzFields.StreamFlags,
   lzma2: Lzma2,
   start: number,
 ): AsyncGenerator<Uint8Array, number> {
@@ -90,11 +79,11 @@ async function* inflateBlock(
   }
   const compressed = input.offset - from
   if (compressed !== (block.compressed ?? compressed) || lzma2.length !== (block.uncompressed ?? lzma2.length))
-    throw fault('an xz block is not as long as its header says', start)
+    throw XzFields.fault('an xz block is not as long as its header says', start)
   await takeZeros(input, start)
   const at = input.offset
   const stored = await input.take(flags.checkBytes)
-  if (!check.matches(stored, lzma2)) throw fault('the check of an xz block is wrong', at)
+  if (!check.matches(stored, lzma2)) throw XzFields.fault('the check of an xz block is wrong', at)
   return from - start + compressed + flags.checkBytes
 }
 
@@ -102,7 +91,7 @@ async function* inflateBlock(
 async function takeZeros(input: Compressed, start: number): Promise<void> {
   const { offset } = input
   const padding = await input.take((start - offset) & 3)
-  if (padding.some((byte) => byte !== 0)) throw fault('the padding in an xz stream is not zero', offset)
+  if (padding.some((byte) => byte !== 0)) throw XzFields.fault('the padding in an xz stream is not zero', offset)
 }
 
 /** Compares the content of a block with its check. */
@@ -135,11 +124,11 @@ class Index {
 
   add(unpadded: number, uncompressed: number): void {
     this.count++
-    this.seen.update(multibyte(unpadded)).update(multibyte(uncompressed))
+    this.seen.update(XzFields.multibyte(unpadded)).update(XzFields.multibyte(uncompressed))
   }
 
   /** Reads the index, whose first byte was read, and the footer. @throws TraceError when they do not fit the blocks */
-  async check(input: Compressed, flags: StreamFlags): Promise<void> {
+  async check(input: Compressed, flags: XzFields.StreamFlags): Promise<void> {
     const start = input.offset - 1
     const read = createHash('sha256')
     let crc = crc32(Buffer.from([0]))
@@ -148,7 +137,7 @@ class Index {
       crc = crc32(bytes, crc)
       return bytes
     }
-    const count = multibyte(this.count)
+    const count = XzFields.multibyte(this.count)
     let isSame = (await take(count.length)).every((byte, i) => byte === count[i])
     for (let left = 2 * this.count; isSame && left > 0;) {
       const byte = await take(1)
@@ -156,21 +145,22 @@ class Index {
       if (byte[0] < 128) left--
     }
     isSame &&= read.digest().equals(this.seen.digest())
-    if (!isSame) throw fault('the index of an xz stream does not fit its blocks', start)
+    if (!isSame) throw XzFields.fault('the index of an xz stream does not fit its blocks', start)
     const padding = await take((start - input.offset) & 3)
-    if (padding.some((byte) => byte !== 0)) throw fault('the padding in an xz stream is not zero', start)
-    if (wordAt(await input.take(4), 0) !== crc >>> 0) throw fault('the CRC-32 of the index is wrong', start)
+    if (padding.some((byte) => byte !== 0)) throw XzFields.fault('the padding in an xz stream is not zero', start)
+    if (XzFields.wordAt(await input.take(4), 0) !== crc >>> 0)
+      throw XzFields.fault('the CRC-32 of the index is wrong', start)
     const length = input.offset - start
     const at = input.offset
-    const footer = await input.take(FOOTER_BYTES)
+    const footer = await input.take(XzFields.FOOTER_BYTES)
     // The CRC-32 comes first here.
     const covered = footer.subarray(4, 10)
     const isRight =
-      wordAt(footer, 0) === crc32(covered) >>> 0 &&
-      4 * (wordAt(covered, 0) + 1) === length &&
+      XzFields.wordAt(footer, 0) === crc32(covered) >>> 0 &&
+      4 * (XzFields.wordAt(covered, 0) + 1) === length &&
       flags.bytes.every((byte, i) => byte === covered[4 + i]) &&
       footer[10] === 0x59 &&
       footer[11] === 0x5a
-    if (!isRight) throw fault('the footer of an xz stream is wrong', at)
+    if (!isRight) throw XzFields.fault('the footer of an xz stream is wrong', at)
   }
 }

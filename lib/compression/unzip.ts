@@ -5,19 +5,7 @@ import { describe, malformed, truncated, type TraceError } from '../event/error.
 import { showValue } from '../event/message-text.js'
 import type { Stage } from '../event/stage.js'
 import { FIRST_SLICE, nextSlice } from './compressed.js'
-import {
-  DEFLATED,
-  END,
-  LOCAL_HEADER,
-  MAX_DESCRIPTOR_BYTES,
-  readDescriptor,
-  readLocalHeader,
-  recordLength,
-  STORED,
-  u32,
-  type LocalHeader,
-  type Sizes,
-} from './zip-records.js'
+import * as ZipRecords from './zip-records.js'
 
 /**
  * The maximum input for one step of the inflater. The output may be about 1000 times as large, so a bomb remains
@@ -87,16 +75,16 @@ export class Unzip extends InputReader implements Stage<Uint8Array, Uint8Array> 
       return n > 0
     }
     if (input.left < 4) return false
-    const signature = u32(input.bytes, input.pos)
-    if (signature === LOCAL_HEADER) {
-      const header = readLocalHeader(input.bytes, input.pos, input.end)
+    const signature = ZipRecords.u32(input.bytes, input.pos)
+    if (signature === ZipRecords.LOCAL_HEADER) {
+      const header = ZipRecords.readLocalHeader(input.bytes, input.pos, input.end)
       if (header !== null) this.begin(header)
       return header !== null
     }
-    const length = recordLength(input.bytes, input.pos, input.end)
+    const length = ZipRecords.recordLength(input.bytes, input.pos, input.end)
     if (length === undefined) throw malformed('this is no record of a zip archive', this.here())
     if (length === 0) return false
-    if (signature === END) {
+    if (signature === ZipRecords.END) {
       if (this.file === null) throw malformed('the archive holds no file', this.here())
       this.done = true
     }
@@ -104,11 +92,11 @@ export class Unzip extends InputReader implements Stage<Uint8Array, Uint8Array> 
     return true
   }
 
-  private begin(header: LocalHeader): void {
+  private begin(header: ZipRecords.LocalHeader): void {
     const name = showValue(header.name)
     const isFile = !header.name.endsWith('/')
     if (header.encrypted) throw malformed(`${name} is encrypted`, this.here())
-    if (header.method !== STORED && header.method !== DEFLATED) {
+    if (header.method !== ZipRecords.STORED && header.method !== ZipRecords.DEFLATED) {
       throw malformed(
         `${name} is compressed by method ${header.method}; only stored and deflated files can be read`,
         this.here(),
@@ -121,7 +109,7 @@ export class Unzip extends InputReader implements Stage<Uint8Array, Uint8Array> 
       )
     }
     if (isFile) this.file = name
-    this.member = new Member(name, isFile, header.method === DEFLATED, header.sizes)
+    this.member = new Member(name, isFile, header.method === ZipRecords.DEFLATED, header.sizes)
     this.input.pos += header.length
   }
 
@@ -136,11 +124,11 @@ export class Unzip extends InputReader implements Stage<Uint8Array, Uint8Array> 
       if (rest === 0) return this.finish(member, sizes)
       n = Math.min(slice, rest)
     } else {
-      if (input.left < slice + MAX_DESCRIPTOR_BYTES && !flush) return false
+      if (input.left < slice + ZipRecords.MAX_DESCRIPTOR_BYTES && !flush) return false
       const { bytes, pos } = input
-      const last = Math.min(pos + slice, input.end - MAX_DESCRIPTOR_BYTES)
+      const last = Math.min(pos + slice, input.end - ZipRecords.MAX_DESCRIPTOR_BYTES)
       for (n = 0; pos + n <= last; n++) {
-        const found = readDescriptor(bytes, pos + n, member.used + n)
+        const found = ZipRecords.readDescriptor(bytes, pos + n, member.used + n)
         if (found === null) continue
         if (n > 0) break
         input.pos += found.length
@@ -162,7 +150,7 @@ export class Unzip extends InputReader implements Stage<Uint8Array, Uint8Array> 
   }
 
   /** Checks a member against the archive's records. */
-  private finish(member: Member, sizes: Sizes): boolean {
+  private finish(member: Member, sizes: ZipRecords.Sizes): boolean {
     this.member = null
     if (member.size !== sizes.size) {
       throw malformed(`${member.name} has ${member.size} bytes, and should have ${sizes.size}`, this.here())
@@ -176,7 +164,7 @@ export class Unzip extends InputReader implements Stage<Uint8Array, Uint8Array> 
     const { input, warnings } = this
     if (input.left > 0 && warnings.length === 0) {
       if (input.left < 4 && !this.input.ended && !this.broken) return false
-      if (input.left >= 4 && u32(input.bytes, input.pos) === LOCAL_HEADER)
+      if (input.left >= 4 && ZipRecords.u32(input.bytes, input.pos) === ZipRecords.LOCAL_HEADER)
         throw malformed('a second archive follows; the first one was read whole', this.here())
       warnings.push(`${describe(this.here())}: bytes after the end of the archive were left out`)
     }
@@ -212,7 +200,7 @@ class Member {
     readonly name: string,
     private readonly isFile: boolean,
     deflated: boolean,
-    readonly sizes: Sizes | undefined,
+    readonly sizes: ZipRecords.Sizes | undefined,
   ) {
     if (!deflated) return
     this.inflater = new Inflate((out) => {

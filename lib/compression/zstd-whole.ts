@@ -2,15 +2,7 @@ import type { TraceError } from '../event/error.js'
 import { isSkippable, ZSTD_MAGIC } from './magic.js'
 import { Xxh64 } from './xxh64.js'
 import { ZstdBlocks, ZstdFault } from './zstd-blocks.js'
-import {
-  BLOCK_HEADER_BYTES,
-  describeBlock,
-  describeFrame,
-  MAGIC_BYTES,
-  MAX_BLOCK,
-  MAX_WINDOW,
-  restBytes,
-} from './zstd-frames.js'
+import * as ZstdFrames from './zstd-frames.js'
 
 const LEAST_BLOCK = 4
 
@@ -25,7 +17,7 @@ let hash: Xxh64 | undefined
 export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
   if (length < 0) throw new ZstdFault()
   // A block with content has at least four bytes. So a tiny input cannot ask for much memory.
-  const out = new Uint8Array(Math.min(length, Math.floor(bytes.length / LEAST_BLOCK) * MAX_BLOCK))
+  const out = new Uint8Array(Math.min(length, Math.floor(bytes.length / LEAST_BLOCK) * ZstdFrames.MAX_BLOCK))
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   let written = 0
   let at = 0
@@ -35,15 +27,15 @@ export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
   }
   const inflateFrame = (): void => {
     const descriptor = take(1)[0]
-    const rest = take(restBytes(descriptor))
-    const { window, checksumBytes, content } = described(() => describeFrame(descriptor, rest, 0))
+    const rest = take(ZstdFrames.restBytes(descriptor))
+    const { window, checksumBytes, content } = described(() => ZstdFrames.describeFrame(descriptor, rest, 0))
     const begin = written
     blocks ??= new ZstdBlocks()
     blocks.begin(window)
     for (let isLast = false; !isLast;) {
       const start = at
-      const header = take(BLOCK_HEADER_BYTES)
-      const block = described(() => describeBlock(header, 0))
+      const header = take(ZstdFrames.BLOCK_HEADER_BYTES)
+      const block = described(() => ZstdFrames.describeBlock(header, 0))
       take(block.size)
       const part = blocks.decode(bytes.subarray(start, at))
       if (written + part.length > out.length) throw new ZstdFault()
@@ -60,7 +52,7 @@ export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
     if (!hash.is(checksum)) throw new ZstdFault()
   }
   while (at < bytes.length) {
-    const magic = take(MAGIC_BYTES)
+    const magic = take(ZstdFrames.MAGIC_BYTES)
     if (ZSTD_MAGIC.every((byte, i) => byte === magic[i])) inflateFrame()
     else if (isSkippable(magic)) {
       take(4)
@@ -76,6 +68,8 @@ function described<Header>(read: () => Header): Header {
     return read()
   } catch (error) {
     if ((error as TraceError).code !== 'ERR_TRACE_LIMIT') throw new ZstdFault(undefined, error)
-    throw new RangeError(`a zstd frame needs a window of more than ${MAX_WINDOW / 1_048_576} MiB`, { cause: error })
+    throw new RangeError(`a zstd frame needs a window of more than ${ZstdFrames.MAX_WINDOW / 1_048_576} MiB`, {
+      cause: error,
+    })
   }
 }

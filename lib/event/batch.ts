@@ -1,15 +1,5 @@
 import { eventForJson } from './event-json.js'
-import {
-  ALL_FIELDS,
-  APIS,
-  EVERY_FIELD,
-  FIELDS,
-  fieldNames,
-  groupFieldNames,
-  KINDS,
-  OUTCOMES,
-  type FieldName,
-} from './fields.js'
+import * as Fields from './fields.js'
 import { checkEvent, checkText, codeValue, fieldsText, i32Value, u64Value } from './field-value.js'
 import { GroupColumns } from './groups.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
@@ -195,9 +185,9 @@ export class EventBatch implements Iterable<TraceEvent> {
   event(i: number): TraceEvent {
     const mask = this.mask[i]
     const event = Object.create(EVENT) as Record<string, unknown>
-    event['kind'] = KINDS[this.kind[i]]
-    for (let f = 0; f < FIELDS.length; f++)
-      if ((mask >>> f) & 1) event[(FIELDS[f] as { name: string }).name] = this.value(i, f)
+    event['kind'] = Fields.KINDS[this.kind[i]]
+    for (let f = 0; f < Fields.FIELDS.length; f++)
+      if ((mask >>> f) & 1) event[(Fields.FIELDS[f] as { name: string }).name] = this.value(i, f)
     this.groups?.read(i, event, this.strings)
     return event as unknown as TraceEvent
   }
@@ -213,7 +203,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     inspect: (value: unknown, options: object) => string,
   ): string {
     const { format, timeUnit } = this.header
-    const fields = [...fieldNames(this.columns), ...groupFieldNames(this.groups?.columns ?? 0)]
+    const fields = [...Fields.fieldNames(this.columns), ...Fields.groupFieldNames(this.groups?.columns ?? 0)]
     const first = Array.from({ length: Math.min(SHOWN, this.count) }, (_, i) => this.event(i))
     const summary = { format, ...(timeUnit && { timeUnit }), fields: fields.join(' '), first }
     return `EventBatch(${this.count}) ${inspect(summary, options)}`
@@ -228,7 +218,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     const i = this.count
     if (i >= this.mask.length) throw new RangeError(`the batch is full: ${this.mask.length} events`)
     checkEvent(event)
-    const kind = codeValue('kind', KINDS, event.kind)
+    const kind = codeValue('kind', Fields.KINDS, event.kind)
     let mask = 0
     let fields = 0
     let hasKind = false
@@ -239,12 +229,12 @@ export class EventBatch implements Iterable<TraceEvent> {
       }
       const f = FIELD_OF.get(name)
       if (f === undefined) throw new RangeError(`unknown field ${showValue(name)}${didYouMean(name, FIELD_OF.keys())}`)
-      const value = event[name as FieldName]
+      const value = event[name as Fields.FieldName]
       if (value === undefined) continue
-      if (f >= FIELDS.length) {
+      if (f >= Fields.FIELDS.length) {
         const groups = (this.groups ??= new GroupColumns(this.mask.length))
-        fields |= 1 << (f - FIELDS.length)
-        groups.store(i, f - FIELDS.length, value, this.strings)
+        fields |= 1 << (f - Fields.FIELDS.length)
+        groups.store(i, f - Fields.FIELDS.length, value, this.strings)
         continue
       }
       this.addColumns(1 << f)
@@ -261,15 +251,15 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   private value(i: number, f: number): unknown {
-    const { name, type } = FIELDS[f]
+    const { name, type } = Fields.FIELDS[f]
     switch (type) {
       case 'u64':
       case 'address':
         return this.u64(name).values[i]
       case 'api':
-        return APIS[this.api[i]]
+        return Fields.APIS[this.api[i]]
       case 'outcome':
-        return OUTCOMES[this.outcome[i]]
+        return Fields.OUTCOMES[this.outcome[i]]
       case 'string':
         return this.strings.text(this[name][i])
       case 'list':
@@ -284,17 +274,17 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   private store(i: number, f: number, value: unknown): void {
-    const { name, type } = FIELDS[f]
+    const { name, type } = Fields.FIELDS[f]
     switch (type) {
       case 'u64':
       case 'address':
         this.u64(name).values[i] = u64Value(name, value)
         break
       case 'api':
-        this.api[i] = codeValue(type, APIS, value)
+        this.api[i] = codeValue(type, Fields.APIS, value)
         break
       case 'outcome':
-        this.outcome[i] = codeValue(type, OUTCOMES, value)
+        this.outcome[i] = codeValue(type, Fields.OUTCOMES, value)
         break
       case 'string':
         checkText(name, type, value)
@@ -318,10 +308,10 @@ export class EventBatch implements Iterable<TraceEvent> {
 }
 
 /** A field whose column is a `U64Column`. */
-export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' }>['name']
+export type U64FieldName = Extract<(typeof Fields.FIELDS)[number], { type: 'u64' | 'address' }>['name']
 
 /** Each field's position among all fields: fields of groups come after the core. */
-const FIELD_OF: ReadonlyMap<string, number> = new Map(EVERY_FIELD.map(({ name }, f) => [name, f]))
+const FIELD_OF: ReadonlyMap<string, number> = new Map(Fields.EVERY_FIELD.map(({ name }, f) => [name, f]))
 
 /** The prototype of events. An own property would cost more than all of their fields. */
 const EVENT: object = Object.create(Object.prototype, {
@@ -334,7 +324,7 @@ const EVENT: object = Object.create(Object.prototype, {
 
 /** The columns of a batch without events. */
 const NO_COLUMNS = Object.fromEntries(
-  placeColumns(ALL_FIELDS, 0).map(({ name, column }) => [name, column]),
+  placeColumns(Fields.ALL_FIELDS, 0).map(({ name, column }) => [name, column]),
 ) as Readonly<Record<ColumnName, Column>>
 
 /**
@@ -361,7 +351,7 @@ export function reviseBatch(
   target.kind.set(source.kind.subarray(0, count))
   target.mask.set(source.mask.subarray(0, count))
   const shared = source.columns & ~fresh
-  for (let f = 0; f < FIELDS.length; f++) {
+  for (let f = 0; f < Fields.FIELDS.length; f++) {
     if (((shared >>> f) & 1) === 0) continue
     const column = columnOf(f)
     const columns = target as unknown as Record<string, unknown>

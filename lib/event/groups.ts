@@ -1,14 +1,5 @@
 import { checkText, i32Value, u64Value } from './field-value.js'
-import {
-  ALL_GROUP_FIELDS,
-  anyFieldSet,
-  type FieldName,
-  GROUP_FIELDS,
-  GroupBit,
-  GROUPS,
-  type GroupFieldName,
-  type GroupFieldType,
-} from './fields.js'
+import * as Fields from './fields.js'
 import { U64Column } from './storage.js'
 import type { StringTable } from './strings.js'
 
@@ -21,7 +12,10 @@ export const GROUP_STRINGS = setOf('string')
 export const GROUP_WIDE = setOf('u64', 'address')
 
 function setOf(...types: string[]): number {
-  return GROUP_FIELDS.reduce((set, { name, type }) => (types.includes(type) ? set | GroupBit[name] : set), 0)
+  return Fields.GROUP_FIELDS.reduce(
+    (set, { name, type }) => (types.includes(type) ? set | Fields.GroupBit[name] : set),
+    0,
+  )
 }
 
 /** The positions of the fields in a set, ascending. */
@@ -55,7 +49,7 @@ export class GroupColumns {
   }
 
   /** The 64-bit column of a field that some event may have. */
-  wide(name: GroupFieldName): U64Column | undefined {
+  wide(name: Fields.GroupFieldName): U64Column | undefined {
     const column = this.stored[positionOf(name)]
     return column instanceof U64Column ? column : undefined
   }
@@ -87,7 +81,7 @@ export class GroupColumns {
   /** Puts the fields of an event into an object. */
   read(i: number, event: Record<string, unknown>, strings: StringTable): void {
     for (const g of positions(this.mask[i])) {
-      const { name, type } = GROUP_FIELDS[g]
+      const { name, type } = Fields.GROUP_FIELDS[g]
       const column = this.at(g)
       if (column instanceof U64Column) event[name] = column.values[i]
       else event[name] = type === 'string' ? strings.text(column[i]) : column[i]
@@ -99,7 +93,7 @@ export class GroupColumns {
    * @throws RangeError when it does not fit, TypeError when it is of the wrong type
    */
   store(i: number, g: number, value: unknown, strings: StringTable): void {
-    const { name, type } = GROUP_FIELDS[g] as { name: GroupFieldName; type: GroupFieldType }
+    const { name, type } = Fields.GROUP_FIELDS[g] as { name: Fields.GroupFieldName; type: Fields.GroupFieldType }
     const column = this.add(g)
     if (column instanceof U64Column) column.values[i] = u64Value(name, value)
     else if (type === 'string') {
@@ -124,7 +118,7 @@ export class GroupColumns {
    * @param fields the fields to copy; by default all
    * @returns undefined if none of them has any
    */
-  select(rows: ArrayLike<number>, n: number, fields = ALL_GROUP_FIELDS): GroupColumns | undefined {
+  select(rows: ArrayLike<number>, n: number, fields = Fields.ALL_GROUP_FIELDS): GroupColumns | undefined {
     const target = new GroupColumns(n)
     let some = 0
     for (let j = 0; j < n; j++) some |= target.mask[j] = this.mask[rows[j] as number] & fields
@@ -173,7 +167,7 @@ export class GroupColumns {
         if (((this.mask[i] >>> g) & 1) === 0) continue
         const id = (from as Uint32Array)[i]
         let known = ids.get(id)
-        if (known === undefined) ids.set(id, (known = replace(GROUP_FIELDS[g]?.name, source, id, target)))
+        if (known === undefined) ids.set(id, (known = replace(Fields.GROUP_FIELDS[g]?.name, source, id, target)))
         to[i] = known
       }
     }
@@ -181,28 +175,28 @@ export class GroupColumns {
   }
 }
 
-type Replace = (field: GroupFieldName, source: StringTable, id: number, target: StringTable) => number
+type Replace = (field: Fields.GroupFieldName, source: StringTable, id: number, target: StringTable) => number
 
-function intern(_field: GroupFieldName, source: StringTable, id: number, target: StringTable): number {
+function intern(_field: Fields.GroupFieldName, source: StringTable, id: number, target: StringTable): number {
   return target.intern(source.view(id))
 }
 
 /** A set of fields with the others of their groups: an event that has one of them mostly has all. */
 export function wholeGroups(fields: number): number {
-  return Object.values(GROUPS)
-    .map((names: readonly FieldName[]) => anyFieldSet(names).groups)
+  return Object.values(Fields.GROUPS)
+    .map((names: readonly Fields.FieldName[]) => Fields.anyFieldSet(names).groups)
     .reduce((all, group) => ((group & fields) === 0 ? all : all | group), fields)
 }
 
 /** The position of a field in `GROUP_FIELDS`. */
-export function positionOf(name: GroupFieldName): number {
-  return 31 - Math.clz32(GroupBit[name])
+export function positionOf(name: Fields.GroupFieldName): number {
+  return 31 - Math.clz32(Fields.GroupBit[name])
 }
 
 /** A column of a field without values. */
 export function newColumn(g: number, length: number): GroupColumn {
   if ((GROUP_WIDE >>> g) & 1) return new U64Column(new ArrayBuffer(8 * length), 0, length)
-  return GROUP_FIELDS[g]?.type === 'i32' ? new Int32Array(length) : new Uint32Array(length)
+  return Fields.GROUP_FIELDS[g]?.type === 'i32' ? new Int32Array(length) : new Uint32Array(length)
 }
 
 function copyValue(from: GroupColumn, i: number, to: GroupColumn, j: number): void {

@@ -2,19 +2,7 @@ import { KERNEL_EVENTS, loadKernel, type Global, type Globals, type KernelExport
 import { LEFT_OUT, PLACES } from './layouts/losses.js'
 import type { EventBatch } from '../event/batch.js'
 import { unencodable, type TracePosition } from '../event/error.js'
-import {
-  ALL_FIELDS,
-  ALL_GROUP_FIELDS,
-  FIELDS,
-  FieldBit,
-  Kind,
-  KINDS,
-  fieldNames,
-  groupFieldNames,
-  type CoreFieldName,
-  type FieldName,
-  type GroupFieldName,
-} from '../event/fields.js'
+import * as Fields from '../event/fields.js'
 import { hasInventedAddresses, type TimeUnit, type TraceHeader } from '../event/header.js'
 import type { Carried, Filling, LossCounts } from '../event/losses.js'
 import { UnitLoss } from './unit-loss.js'
@@ -26,7 +14,7 @@ interface LossesKernel
   empty(): void
 }
 
-const FIELD_BITS = 2 ** FIELDS.length
+const FIELD_BITS = 2 ** Fields.FIELDS.length
 
 const IDENTITY_LOST = 'that freed blocks are guessed'
 
@@ -35,8 +23,8 @@ class LossesMemory {
   readonly run = loadKernel<LossesKernel>('losses')
   readonly mask = this.words(this.run.MASK, KERNEL_EVENTS)
   readonly kind = new Uint8Array(this.run.memory.buffer, this.run.KIND.value, KERNEL_EVENTS)
-  readonly watched = this.words(this.run.WATCHED, KINDS.length)
-  readonly needed = this.words(this.run.NEEDED, KINDS.length)
+  readonly watched = this.words(this.run.WATCHED, Fields.KINDS.length)
+  readonly needed = this.words(this.run.NEEDED, Fields.KINDS.length)
   readonly lost = this.words(this.run.LOST, 2 * PLACES)
   readonly events = this.words(this.run.EVENTS, PLACES)
 
@@ -55,9 +43,9 @@ let memory: LossesMemory | undefined
  */
 export class Losses implements LossCounts {
   /** By kind, the fields that the format cannot carry and those in `needed`, or `LEFT_OUT` alone. */
-  private readonly watched = new Int32Array(KINDS.length)
+  private readonly watched = new Int32Array(Fields.KINDS.length)
   /** By kind, the fields that the format cannot leave out. */
-  private readonly needed = new Int32Array(KINDS.length)
+  private readonly needed = new Int32Array(Fields.KINDS.length)
   /** The values written instead, for messages: by kind * 32 + the number of the field's bit. */
   private readonly fillings = new Map<number, string>()
   /** Events per combination of kind and lost fields. */
@@ -100,7 +88,7 @@ export class Losses implements LossCounts {
 
   /** The losses of a format that represents every field of these events, and whole headers. */
   static ofAll(format: string, carried: Carried, strict = false): Losses {
-    const losses = new Losses(format, carried, strict, [], ALL_GROUP_FIELDS)
+    const losses = new Losses(format, carried, strict, [], Fields.ALL_GROUP_FIELDS)
     losses.keepsHeaders = true
     return losses
   }
@@ -114,13 +102,13 @@ export class Losses implements LossCounts {
     this.needed.fill(0)
     for (const { field, kinds, as } of filled) {
       for (const kind of kinds) {
-        this.fillings.set(fillingKey(Kind[kind], field), `no ${field}, written as ${as}`)
-        this.needed[Kind[kind]] = this.needed[Kind[kind]] | FieldBit[field]
+        this.fillings.set(fillingKey(Fields.Kind[kind], field), `no ${field}, written as ${as}`)
+        this.needed[Fields.Kind[kind]] = this.needed[Fields.Kind[kind]] | Fields.FieldBit[field]
       }
     }
-    KINDS.forEach((kind, code) => {
+    Fields.KINDS.forEach((kind, code) => {
       const fields = carried[kind]
-      this.watched[code] = fields === undefined ? LEFT_OUT : (ALL_FIELDS & ~fields) | this.needed[code]
+      this.watched[code] = fields === undefined ? LEFT_OUT : (Fields.ALL_FIELDS & ~fields) | this.needed[code]
     })
     this.somewhere = Object.values(carried).reduce((all, fields) => all | fields, 0)
     this.missing = this.watched.reduce((all, fields, code) => all | (fields & ~this.needed[code]), 0)
@@ -178,12 +166,12 @@ export class Losses implements LossCounts {
   }
 
   private countGroups(batch: EventBatch): number {
-    const counts = new Map<GroupFieldName, number>()
+    const counts = new Map<Fields.GroupFieldName, number>()
     for (let i = 0; i < batch.count; i++) {
       const lost = this.lostGroups(batch, i)
       if (lost === 0) continue
       if (this.strict) return i
-      for (const name of groupFieldNames(lost)) counts.set(name, (counts.get(name) ?? 0) + 1)
+      for (const name of Fields.groupFieldNames(lost)) counts.set(name, (counts.get(name) ?? 0) + 1)
     }
     for (const [name, n] of counts) this.count(name, n)
     return batch.count
@@ -232,15 +220,15 @@ export class Losses implements LossCounts {
       const fields = lost[2 * place]
       const kind = lost[2 * place + 1]
       const filled = fields & this.needed[kind]
-      for (const name of fieldNames(filled)) this.count(this.filling(kind, name), n)
+      for (const name of Fields.fieldNames(filled)) this.count(this.filling(kind, name), n)
       if (fields === filled) continue
-      const key = kind * FIELD_BITS + (fields & ~filled & ALL_FIELDS)
+      const key = kind * FIELD_BITS + (fields & ~filled & Fields.ALL_FIELDS)
       this.tally.set(key, (this.tally.get(key) ?? 0) + n)
     }
     run.empty()
   }
 
-  private filling(kind: number, field: CoreFieldName): string {
+  private filling(kind: number, field: Fields.CoreFieldName): string {
     return this.fillings.get(fillingKey(kind, field)) as string
   }
 
@@ -272,28 +260,32 @@ export class Losses implements LossCounts {
     const needed = this.needed[code]
     const mask = batch.mask[i]
     const at = this.position(i)
-    const fields: FieldName[] = [...fieldNames(mask & watched & ~needed), ...groupFieldNames(this.lostGroups(batch, i))]
-    const [absent] = fieldNames(needed & ~mask)
+    const fields: Fields.FieldName[] = [
+      ...Fields.fieldNames(mask & watched & ~needed),
+      ...Fields.groupFieldNames(this.lostGroups(batch, i)),
+    ]
+    const [absent] = Fields.fieldNames(needed & ~mask)
     if (fields.length === 0 && absent !== undefined) return unencodable(this.filling(code, absent), at)
     const { unitLoss } = this
     if (fields.length === 0 && watched !== LEFT_OUT && unitLoss?.first === i) return unencodable(unitLoss.fault, at)
     if (fields.length === 0 && watched !== LEFT_OUT && this.losesIdentity(batch.header))
       return unencodable(`cannot represent ${IDENTITY_LOST}`, at)
-    const what = watched === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
+    const what =
+      watched === LEFT_OUT ? `${Fields.KINDS[code]} events` : `${fields.join(', ')} of ${Fields.KINDS[code]} events`
     return unencodable(`cannot represent ${what}`, at)
   }
 
   get counts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     const add = (name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n)
-    const known = new Set<FieldName>(fieldNames(this.anywhere))
+    const known = new Set<Fields.FieldName>(Fields.fieldNames(this.anywhere))
     for (const [key, n] of [...this.tally].toSorted(([a], [b]) => a - b)) {
-      const kind = KINDS[Math.floor(key / FIELD_BITS)]
+      const kind = Fields.KINDS[Math.floor(key / FIELD_BITS)]
       const lost = key % FIELD_BITS
       // A written event loses some field, so an empty set of fields means that the kind is dropped.
       if (lost === 0) add(`${kind} events`, n)
       else {
-        for (const name of fieldNames(lost)) add(known.has(name) ? `${name} of ${kind}` : name, n)
+        for (const name of Fields.fieldNames(lost)) add(known.has(name) ? `${name} of ${kind}` : name, n)
       }
     }
     for (const [reason, n] of this.reasons) add(reason, n)
@@ -301,6 +293,6 @@ export class Losses implements LossCounts {
   }
 }
 
-function fillingKey(kind: number, field: CoreFieldName): number {
-  return kind * 32 + Math.clz32(FieldBit[field])
+function fillingKey(kind: number, field: Fields.CoreFieldName): number {
+  return kind * 32 + Math.clz32(Fields.FieldBit[field])
 }

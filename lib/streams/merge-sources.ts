@@ -1,23 +1,16 @@
 import { wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import {
-  concatInputs,
-  MERGE_INPUTS_OPTIONS,
-  mergeInputs,
-  type MergedStream,
-  type MergeInput,
-  type MergeInputsOptions,
-} from './merge.js'
+import * as Merge from './merge.js'
 import { isSource, pathOf, readSource, type TraceSource } from './read-source.js'
 
 /** Options of `merge`. */
-export interface MergeSourcesOptions extends MergeInputsOptions {
+export interface MergeSourcesOptions extends Merge.MergeInputsOptions {
   /** One trace after the other, instead of by time or sequence number. Default false. */
   readonly endToEnd?: boolean
 }
 
-const OPTIONS: OptionNames<MergeSourcesOptions> = { ...MERGE_INPUTS_OPTIONS, endToEnd: 'boolean' }
+const OPTIONS: OptionNames<MergeSourcesOptions> = { ...Merge.MERGE_INPUTS_OPTIONS, endToEnd: 'boolean' }
 
 /**
  * Several traces as one: a Readable of batches. They are ordered by sequence number or time, or concatenated with
@@ -35,7 +28,7 @@ const OPTIONS: OptionNames<MergeSourcesOptions> = { ...MERGE_INPUTS_OPTIONS, end
  */
 export function merge(
   ...args: readonly TraceSource[] | readonly [...TraceSource[], MergeSourcesOptions]
-): MergedStream {
+): Merge.MergedStream {
   const last = args.at(-1)
   const hasOptions = typeof last === 'object' && last !== null && !isSource(last)
   const { endToEnd = false, ...options } = (hasOptions ? last : {}) as MergeSourcesOptions
@@ -44,13 +37,13 @@ export function merge(
     throw new RangeError('merge: traces that follow each other are not put in order: leave out `by` and `window`')
   const sources = hasOptions ? args.slice(0, -1) : args
   const inputs = sources.map((source, i) => inputOf(source as TraceSource, i, () => stream))
-  const stream: MergedStream = endToEnd
-    ? concatInputs(inputs, options.signal === undefined ? {} : { signal: options.signal })
-    : mergeInputs(inputs, options)
+  const stream: Merge.MergedStream = endToEnd
+    ? Merge.concatInputs(inputs, options.signal === undefined ? {} : { signal: options.signal })
+    : Merge.mergeInputs(inputs, options)
   return stream
 }
 
-function inputOf(source: TraceSource, i: number, stream: () => MergedStream): MergeInput {
+function inputOf(source: TraceSource, i: number, stream: () => Merge.MergedStream): Merge.MergeInput {
   if (!isSource(source))
     throw wrongType(`merge: input ${i + 1} must be a path, bytes, a stream or an iterable, not ${showValue(source)}`)
   const path = pathOf(source)

@@ -1,27 +1,12 @@
 import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { fieldSet, FieldBit, Kind } from '../event/fields.js'
-import {
-  formatsOf,
-  hasInventedAddresses,
-  lacksEvents,
-  MERGED,
-  namesProcess,
-  NO_HEADER,
-  withMarks,
-  type TraceHeader,
-} from '../event/header.js'
+import * as Header from '../event/header.js'
 import { checkOptions, wholeNumber, type OptionNames } from '../event/options.js'
 import { plural } from '../event/message-text.js'
 import { MERGE_WINDOW } from './option-values.js'
 import { KWayMerger } from '../order/k-way-merge.js'
-import {
-  MERGE_ORDERS,
-  OrderChecker,
-  orderWarnings,
-  type MergeOrder,
-  type OrderStatistics,
-} from '../order/order-check.js'
+import * as OrderCheck from '../order/order-check.js'
 import { SortKeys, type SequenceOrigin } from '../order/sort-keys.js'
 import { dropField, partsOfOne } from './merge-parts.js'
 import { microsToNanos } from './time-unit.js'
@@ -38,7 +23,7 @@ const LEAST_WINDOW_BYTES = BATCH_STRING_BYTES
 /** Options for merging. */
 export interface MergeOptions {
   /** The field that determines the order. */
-  readonly by: MergeOrder
+  readonly by: OrderCheck.MergeOrder
   /**
    * The maximum number of events by which an event may be late in its input and still be put in order. Default
    * `MERGE_WINDOW`; with more than 16 inputs fewer, down to 64. The number is also lower if the names and call stacks
@@ -48,7 +33,7 @@ export interface MergeOptions {
 }
 
 /** What these may be. */
-export const MERGE_OPTIONS: OptionNames<MergeOptions> = { by: MERGE_ORDERS, window: wholeNumber() }
+export const MERGE_OPTIONS: OptionNames<MergeOptions> = { by: OrderCheck.MERGE_ORDERS, window: wholeNumber() }
 
 const { index: HAS_INDEX, process: HAS_PROCESS } = FieldBit
 const LAST_OF_BLOCKS = Kind.existing
@@ -72,7 +57,7 @@ export class Merger {
   /** Warnings, as sentences, complete when everything has been delivered. Those about one input begin with its name. */
   readonly warnings: string[] = []
   private readonly interleaver: KWayMerger
-  private readonly audit: OrderChecker
+  private readonly audit: OrderCheck.OrderChecker
   private readonly inputs: readonly Input[]
   /** The number of inputs that have neither delivered a header nor ended. */
   private unseen: number
@@ -81,7 +66,7 @@ export class Merger {
   /** Whether the inputs are parts of one trace. */
   private parts: ReturnType<typeof partsOfOne>
   /** The header of the merged trace, once it is known. */
-  private header: TraceHeader | undefined
+  private header: Header.TraceHeader | undefined
   private state: 'new' | 'begun' | 'done' = 'new'
   private indices = 0
   private overflows = 0
@@ -112,11 +97,11 @@ export class Merger {
       window ?? share(LEAST_WINDOW, MERGE_WINDOW, ALL_WINDOWS),
       share(LEAST_WINDOW_BYTES, WINDOW_BYTES, ALL_WINDOW_BYTES),
     )
-    this.audit = new OrderChecker(by)
+    this.audit = new OrderCheck.OrderChecker(by)
   }
 
   /** The results so far: the number of events, and how well they were ordered. */
-  get statistics(): Readonly<OrderStatistics> {
+  get statistics(): Readonly<OrderCheck.OrderStatistics> {
     return this.audit.statistics
   }
 
@@ -198,7 +183,7 @@ export class Merger {
 
   private pass(input: number, source: EventBatch): void {
     const state = this.inputs[input]
-    const { timeUnit } = this.header as TraceHeader
+    const { timeUnit } = this.header as Header.TraceHeader
     if (source.header !== state.header) this.tell(state, 'more than one trace: they are merged as if they were one')
     if (source.header.timeUnit === undefined && timeUnit !== undefined && (source.columns & TIMES) !== 0) {
       this.tell(state, `its times have no unit: taken for ${timeUnit}`)
@@ -213,7 +198,7 @@ export class Merger {
       this.overflows += converted.overflows
     }
     state.events += batch.count
-    if (!state.hasFirst && namesProcess(source.header)) state.hasFirst = hasFirstProcess(batch)
+    if (!state.hasFirst && Header.namesProcess(source.header)) state.hasFirst = hasFirstProcess(batch)
     this.interleaver.feed(input, batch, state.keys.of(batch))
   }
 
@@ -242,7 +227,7 @@ export class Merger {
     if (this.indices > 0)
       this.warnings.push(`allocation indices of different traces clash: left out of ${plural(this.indices, 'event')}`)
     if (this.overflows > 0) this.warnings.push(`times too large for ns, set to the largest value: ${this.overflows}`)
-    this.warnings.push(...orderWarnings(this.audit.statistics))
+    this.warnings.push(...OrderCheck.orderWarnings(this.audit.statistics))
   }
 }
 
@@ -250,7 +235,7 @@ interface Input {
   name: string
   keys: SortKeys
   /** Its first header. */
-  header: TraceHeader | undefined
+  header: Header.TraceHeader | undefined
   ended: boolean
   /** Whether it ended with its last event. */
   isWhole: boolean
@@ -272,13 +257,13 @@ function hasFirstProcess({ mask, kind, count }: EventBatch): boolean {
  * filtered if any of them is, or if one is a part of a trace that may lack events of its blocks: whether all parts are
  * there is not known. Numbered parts of one trace are put together by `PartMerger`.
  */
-export function mergeHeaders(headers: readonly TraceHeader[]): TraceHeader {
+export function mergeHeaders(headers: readonly Header.TraceHeader[]): Header.TraceHeader {
   const [first, ...others] = headers
-  if (first === undefined) return NO_HEADER
+  if (first === undefined) return Header.NO_HEADER
   const units = headers.map((header) => header.timeUnit)
   const timeUnit = units.find((unit) => unit === 'ns') ?? units.find((unit) => unit !== undefined)
-  const marks = headers.some(lacksEvents) ? { filtered: true as const } : {}
-  const formats = [...new Set(headers.flatMap(formatsOf))]
+  const marks = headers.some(Header.lacksEvents) ? { filtered: true as const } : {}
+  const formats = [...new Set(headers.flatMap(Header.formatsOf))]
   const entries =
     formats.length > 1
       ? mergedLayout(formats, headers)
@@ -286,12 +271,15 @@ export function mergeHeaders(headers: readonly TraceHeader[]): TraceHeader {
           others.every(({ layout }) => layout?.[key] === value),
         )
   const layout = entries.length > 0 ? { layout: Object.fromEntries(entries) } : {}
-  const format = formats.length > 1 ? MERGED : first.format
-  return withMarks({ format, ...(timeUnit !== undefined && { timeUnit }), ...layout }, marks)
+  const format = formats.length > 1 ? Header.MERGED : first.format
+  return Header.withMarks({ format, ...(timeUnit !== undefined && { timeUnit }), ...layout }, marks)
 }
 
 /** What remains known of traces of several formats: these, and whether addresses are the programs'. */
-function mergedLayout(formats: readonly string[], headers: readonly TraceHeader[]): [string, string | boolean][] {
+function mergedLayout(
+  formats: readonly string[],
+  headers: readonly Header.TraceHeader[],
+): [string, string | boolean][] {
   const listed: [string, string] = ['formats', formats.join(',')]
-  return formats.includes('heaptrack') ? [listed, ['raw', !headers.some(hasInventedAddresses)]] : [listed]
+  return formats.includes('heaptrack') ? [listed, ['raw', !headers.some(Header.hasInventedAddresses)]] : [listed]
 }

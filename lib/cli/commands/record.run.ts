@@ -5,14 +5,7 @@ import { Attachment } from '../../streams/record/attachment.js'
 import { refuseObstacle } from '../../streams/record/executable.js'
 import { recordingFolder } from '../../streams/record/folder.js'
 import { MAX_STACK_DEPTH } from '../../streams/record/names.js'
-import {
-  chooseRecorder,
-  RecorderError,
-  SETTINGS,
-  type Choice,
-  type Recorder,
-  type Settings,
-} from '../../streams/record/recorders.js'
+import * as Recorders from '../../streams/record/recorders.js'
 import { Recording } from '../../streams/record/recording.js'
 import { numberOf, refuseWithout, UsageError, type Arguments } from '../command.js'
 import { endBySignal } from '../end-by-signal.js'
@@ -47,7 +40,7 @@ export async function runRecord(args: Arguments): Promise<void> {
   const isOwn = isOwnFormat(args, output)
   if (stacks && args.value('with') === 'recorder')
     throw new UsageError(`--stack and --with recorder exclude each other: ${NAMES_LATER}`)
-  const { recorder, note }: Choice =
+  const { recorder, note }: Recorders.Choice =
     attachment ?? choose(args.value('with') ?? (isOwn ? 'recorder' : undefined), stacks)
   if (note !== undefined) say('hf-record', `note: ${note}`)
   const isDirect = isOwn && recorder.outlives === true
@@ -169,11 +162,11 @@ function printPreload(args: Arguments): void {
 }
 
 /** @throws UsageError with advice on what to install */
-function choose(name: string | undefined, stacks: boolean): Choice {
+function choose(name: string | undefined, stacks: boolean): Recorders.Choice {
   try {
-    return chooseRecorder(name, stacks)
+    return Recorders.chooseRecorder(name, stacks)
   } catch (error) {
-    if (!(error instanceof RecorderError)) throw error
+    if (!(error instanceof Recorders.RecorderError)) throw error
     throw new UsageError(error.message)
   }
 }
@@ -182,10 +175,10 @@ const NO_EVENTS = 'warning: no events were recorded: the program allocated nothi
 
 /** Writes the file of heapflow's own recorder. */
 async function recordDirectly(
-  recorder: Recorder,
+  recorder: Recorders.Recorder,
   words: readonly string[],
   output: string,
-  settings: Settings,
+  settings: Recorders.Settings,
   attachment: Attachment | undefined,
 ): Promise<void> {
   if (attachment === undefined) refuseObstacle(recorder, words[0], { env: process.env })
@@ -201,7 +194,7 @@ const OWN_OPTIONS = ['stack-depth', 'no-stacks', 'free-stacks', 'no-children', '
  * @param compresses whether the recorder compresses what it writes
  * @throws UsageError for settings that the recorder does not have
  */
-function settingsOf(args: Arguments, { name, outlives }: Recorder, compresses: boolean): Settings {
+function settingsOf(args: Arguments, { name, outlives }: Recorders.Recorder, compresses: boolean): Recorders.Settings {
   const given = numberOf(args, 'stack-depth', 0, MAX_STACK_DEPTH)
   if (outlives !== true) refuseWithout(args, OWN_OPTIONS, `--with recorder: ${name} has no such setting`)
   const hasNone = args.has('no-stacks')
@@ -209,7 +202,7 @@ function settingsOf(args: Arguments, { name, outlives }: Recorder, compresses: b
   if (hasNone && (given !== undefined || freeStacks))
     throw new UsageError(`--no-stacks and --${freeStacks ? 'free-stacks' : 'stack-depth'} exclude each other`)
   return {
-    depth: hasNone ? 0 : (given ?? SETTINGS.depth),
+    depth: hasNone ? 0 : (given ?? Recorders.SETTINGS.depth),
     drops: args.has('drop'),
     children: !args.has('no-children'),
     freeStacks,

@@ -1,14 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
 import { OneBatch } from '../../event/one-batch.js'
-import {
-  COMPARED,
-  figuresOf,
-  optionsOf,
-  policyTitle,
-  wasteOf,
-  type SimulatedTrace,
-} from '../../exports/simulation/data.js'
+import * as Data from '../../exports/simulation/data.js'
 import { poolSentence } from '../../exports/simulation/pools.js'
 import type { ShortLivedSite } from '../../transforms/simulate/lifetimes/predictor.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
@@ -62,10 +55,10 @@ export class SimulationReport extends OneBatch<Uint8Array> {
   }
 
   /** The figures of the events so far, by trace; none if there was no trace. */
-  traces(): SimulatedTrace[] {
+  traces(): Data.SimulatedTrace[] {
     const without = [...this.without].map(([{ settings }, reason]) => ({ policy: settings.policy, reason }))
     return this.byTrace().map((results) => ({
-      simulations: results.map(figuresOf),
+      simulations: results.map(Data.figuresOf),
       without,
       pools: poolGain(results, this.shortSites),
     }))
@@ -127,7 +120,7 @@ function single(columns: number, result: SimulationResult, alone?: SimulationRes
     sizes,
   } = result
   const pairs: [string, string][] = [
-    ['policy', optionsOf(result)],
+    ['policy', Data.optionsOf(result)],
     ['events', `${grouped(events)}, of which ${grouped(changes)} changed the live set`],
   ]
   if (heaps > 1) pairs.push(['heaps', grouped(heaps)])
@@ -165,8 +158,8 @@ function single(columns: number, result: SimulationResult, alone?: SimulationRes
           moment('granted', 'granted'),
           moment('heap', 'heap'),
           moment(`pages of ${settings.page}`, 'pages'),
-          row('internal fragmentation', (at) => percent(wasteOf(at).internal)),
-          row('external fragmentation', (at) => percent(wasteOf(at).external)),
+          row('internal fragmentation', (at) => percent(Data.wasteOf(at).internal)),
+          row('external fragmentation', (at) => percent(Data.wasteOf(at).external)),
         ],
       },
       columns,
@@ -250,15 +243,15 @@ function compared(
   results: readonly SimulationResult[],
   without: ReadonlyMap<Simulator, string>,
 ): string[] {
-  const heads = [' policy', ...COMPARED.map(({ title }) => title)]
+  const heads = [' policy', ...Data.COMPARED.map(({ title }) => title)]
   const rows = results.map((result) => {
-    const figures = figuresOf(result)
-    const cells = COMPARED.map(({ unit, of }) => {
+    const figures = Data.figuresOf(result)
+    const cells = Data.COMPARED.map(({ unit, of }) => {
       const value = of(figures)
       if (value === null) return NONE
       return unit === 'bytes' ? grouped(value) : unit === 'part' ? percent(value) : rounded(value)
     })
-    return [policyTitle(result), ...cells]
+    return [Data.policyTitle(result), ...cells]
   })
   const notes = new Map<string, string[]>()
   for (const [{ settings }, reason] of without) {

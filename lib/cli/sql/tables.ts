@@ -1,13 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { eventRows } from '../../codec/event-rows.js'
-import {
-  EVENT_COLUMNS,
-  GROUP_COLUMNS,
-  type TableColumn,
-  type TableRows,
-  type TableType,
-  type TableWriter,
-} from '../../event/table.js'
+import * as Table from '../../event/table.js'
 import { ParquetWriter } from '../../formats/parquet/writer.js'
 import { BlockTable } from '../../transforms/block-table/block-table.js'
 import { BLOCK_COLUMNS } from '../../transforms/block-table/columns.js'
@@ -18,7 +11,7 @@ import { STACK_COLUMNS, type StackNumbers } from '../../transforms/block-table/s
  * tables, for all traces.
  */
 export const TABLES = {
-  events: [...EVENT_COLUMNS, ...GROUP_COLUMNS],
+  events: [...Table.EVENT_COLUMNS, ...Table.GROUP_COLUMNS],
   blocks: BLOCK_COLUMNS,
   spans: BLOCK_COLUMNS,
   stacks: STACK_COLUMNS,
@@ -42,7 +35,7 @@ const FILE = 'file'
 /** What it displaces is called as in heapflow-spark. */
 const RENAMED: Readonly<Record<string, string>> = { file: 'sourceFile' }
 
-const SQL_TYPES: Readonly<Record<TableType, string>> = {
+const SQL_TYPES: Readonly<Record<Table.TableType, string>> = {
   u64: 'UBIGINT',
   u32: 'UINTEGER',
   i32: 'INTEGER',
@@ -64,7 +57,7 @@ export function sqlColumns(table: TableName): (readonly [name: string, type: str
 export class TableFile {
   private readonly writer: ParquetWriter
   /** For each column that is written, the column that its values come from. */
-  private readonly sources = new Map<TableColumn, TableColumn>()
+  private readonly sources = new Map<Table.TableColumn, Table.TableColumn>()
   private file = new Uint32Array(0)
 
   /**
@@ -73,15 +66,18 @@ export class TableFile {
    */
   constructor(table: TableName, wanted: ReadonlySet<string>, files: readonly string[]) {
     const columns = TABLES[table]
-      .map((source): [TableColumn, TableColumn] => [{ ...source, name: RENAMED[source.name] ?? source.name }, source])
+      .map((source): [Table.TableColumn, Table.TableColumn] => [
+        { ...source, name: RENAMED[source.name] ?? source.name },
+        source,
+      ])
       .filter(([{ name }], i) => wanted.has(name) || (wanted.size === 0 && i === 0))
     for (const [column, source] of columns) this.sources.set(column, source)
-    const file: TableColumn = { name: FILE, type: 'code', f: -1, names: files }
+    const file: Table.TableColumn = { name: FILE, type: 'code', f: -1, names: files }
     this.writer = new ParquetWriter([...(wanted.has(FILE) ? [file] : []), ...this.sources.keys()], 'snappy')
   }
 
   /** @param file the position of the trace among all */
-  add(rows: TableRows, file: number): void {
+  add(rows: Table.TableRows, file: number): void {
     if (this.file.length < rows.count || this.file[0] !== file)
       this.file = new Uint32Array(Math.max(rows.count, this.file.length)).fill(file)
     this.writer.add({
@@ -100,14 +96,14 @@ export class TableFile {
     this.writer.end()
   }
 
-  next: TableWriter['next'] = () => this.writer.next()
+  next: Table.TableWriter['next'] = () => this.writer.next()
 }
 
 /** Makes the rows of one table of the events of one trace. */
 export interface RowMaker {
-  add(batch: EventBatch, take: (rows: TableRows) => void): void
+  add(batch: EventBatch, take: (rows: Table.TableRows) => void): void
   /** The trace has ended, or was truncated. */
-  end(take: (rows: TableRows) => void): void
+  end(take: (rows: Table.TableRows) => void): void
 }
 
 /**
@@ -124,7 +120,7 @@ export function rowMaker(table: TableName, numbers: StackNumbers, wanted: Readon
     }
   const isWhole = table !== 'stacks' && (wanted.has('site') || wanted.has('stack'))
   const blocks = new BlockTable({ spans: table === 'spans' }, numbers, isWhole)
-  const takeAll = (take: (rows: TableRows) => void) => {
+  const takeAll = (take: (rows: Table.TableRows) => void) => {
     for (let rows = blocks.next(); rows !== null; rows = blocks.next()) if (table !== 'stacks') take(rows)
   }
   return {

@@ -1,20 +1,5 @@
 import { DICTIONARY_BATCH, END_MARK, RECORD_BATCH, SCHEMA, VERSION_5 } from './layout.js'
-import {
-  ALIGN,
-  CONTINUATION,
-  CONTINUES_KEY,
-  Dictionary,
-  DictionaryBatch,
-  Field,
-  HEADER_KEY,
-  Int,
-  KeyValue,
-  Message,
-  PREFIX_BYTES,
-  RecordBatch,
-  Schema,
-  Type,
-} from './layout.js'
+import * as Layout from './layout.js'
 import { newChunk } from '../../bytes/chunks.js'
 import type { TraceHeader } from '../../event/header.js'
 import { encodeText } from '../../event/strings.js'
@@ -44,7 +29,7 @@ export interface Place {
 
 /** The next position for a buffer. */
 export function aligned(at: number): number {
-  return Math.ceil(at / ALIGN) * ALIGN
+  return Math.ceil(at / Layout.ALIGN) * Layout.ALIGN
 }
 
 /**
@@ -54,9 +39,9 @@ export function aligned(at: number): number {
  */
 export function schemaMessage({ columns }: WrittenTable, header?: TraceHeader, continues = false): Uint8Array {
   const schema = table({
-    [Schema.endianness]: i16(0),
-    [Schema.fields]: tables(columns.map(fieldOf)),
-    [Schema.metadata]: header && headerMetadata(header, continues),
+    [Layout.Schema.endianness]: i16(0),
+    [Layout.Schema.fields]: tables(columns.map(fieldOf)),
+    [Layout.Schema.metadata]: header && headerMetadata(header, continues),
   })
   return messageOf(SCHEMA, schema, i64(0)).metadata
 }
@@ -110,16 +95,16 @@ export class BatchMetadata {
     const nodeList: FlatStructs = structs(nodes, 16)
     const bufferList: FlatStructs = structs(buffers, 16)
     const batch = table({
-      [RecordBatch.length]: rows,
-      [RecordBatch.nodes]: nodeList,
-      [RecordBatch.buffers]: bufferList,
+      [Layout.RecordBatch.length]: rows,
+      [Layout.RecordBatch.nodes]: nodeList,
+      [Layout.RecordBatch.buffers]: bufferList,
     })
     const { metadata, at } =
       dictionary === undefined
         ? messageOf(RECORD_BATCH, batch, bodyLength, header)
         : messageOf(
             DICTIONARY_BATCH,
-            table({ [DictionaryBatch.id]: i64(dictionary), [DictionaryBatch.data]: batch }),
+            table({ [Layout.DictionaryBatch.id]: i64(dictionary), [Layout.DictionaryBatch.data]: batch }),
             bodyLength,
           )
     this.bytes = metadata
@@ -163,59 +148,60 @@ export class BatchMetadata {
 /** A message without its body. @returns it, and the position of its flatbuffer */
 function messageOf(kind: number, header: FlatTable, bodyLength: FlatNumber, trace?: TraceHeader) {
   const root = table({
-    [Message.version]: i16(VERSION_5),
-    [Message.kind]: i8(kind),
-    [Message.header]: header,
-    [Message.bodyLength]: bodyLength,
-    [Message.metadata]: trace && headerMetadata(trace),
+    [Layout.Message.version]: i16(VERSION_5),
+    [Layout.Message.kind]: i8(kind),
+    [Layout.Message.header]: header,
+    [Layout.Message.bodyLength]: bodyLength,
+    [Layout.Message.metadata]: trace && headerMetadata(trace),
   })
   const flat = flatbuffer(root)
-  const metadata = new Uint8Array(PREFIX_BYTES + flat.length)
+  const metadata = new Uint8Array(Layout.PREFIX_BYTES + flat.length)
   const view = new DataView(metadata.buffer)
-  view.setUint32(0, CONTINUATION, true)
+  view.setUint32(0, Layout.CONTINUATION, true)
   view.setUint32(4, flat.length, true)
-  metadata.set(flat, PREFIX_BYTES)
-  return { metadata, at: PREFIX_BYTES }
+  metadata.set(flat, Layout.PREFIX_BYTES)
+  return { metadata, at: Layout.PREFIX_BYTES }
 }
 
 function headerMetadata(header: TraceHeader, continues = false): FlatNode {
-  const entry = (key: string, value: string) => table({ [KeyValue.key]: text(key), [KeyValue.value]: text(value) })
-  const entries = [entry(HEADER_KEY, JSON.stringify(header))]
-  return tables(continues ? [...entries, entry(CONTINUES_KEY, 'true')] : entries)
+  const entry = (key: string, value: string) =>
+    table({ [Layout.KeyValue.key]: text(key), [Layout.KeyValue.value]: text(value) })
+  const entries = [entry(Layout.HEADER_KEY, JSON.stringify(header))]
+  return tables(continues ? [...entries, entry(Layout.CONTINUES_KEY, 'true')] : entries)
 }
 
 function fieldOf({ name, f, type, dictionary }: WrittenColumn): FlatTable {
   const nullable = i8(f < 0 ? 0 : 1)
   const node = (kind: number, details: FlatTable, encoding?: FlatTable, children: FlatTable[] = [], own = name) =>
     table({
-      [Field.name]: text(own),
-      [Field.nullable]: nullable,
-      [Field.typeKind]: i8(kind),
-      [Field.type]: details,
-      [Field.dictionary]: encoding,
-      [Field.children]: tables(children),
+      [Layout.Field.name]: text(own),
+      [Layout.Field.nullable]: nullable,
+      [Layout.Field.typeKind]: i8(kind),
+      [Layout.Field.type]: details,
+      [Layout.Field.dictionary]: encoding,
+      [Layout.Field.children]: tables(children),
     })
   const nothing = table({})
   const coded = (bits: number) =>
-    table({ [Dictionary.id]: i64(dictionary as number), [Dictionary.indexType]: int(bits, true) })
+    table({ [Layout.Dictionary.id]: i64(dictionary as number), [Layout.Dictionary.indexType]: int(bits, true) })
   switch (type) {
     case 'u64':
-      return node(Type.int, int(64, false))
+      return node(Layout.Type.int, int(64, false))
     case 'u32':
-      return node(Type.int, int(32, false))
+      return node(Layout.Type.int, int(32, false))
     case 'i32':
-      return node(Type.int, int(32, true))
+      return node(Layout.Type.int, int(32, true))
     case 'bytes':
-      return node(Type.binary, nothing)
+      return node(Layout.Type.binary, nothing)
     case 'code':
-      return node(Type.utf8, nothing, coded(8))
+      return node(Layout.Type.utf8, nothing, coded(8))
     case 'name':
-      return node(Type.utf8, nothing, coded(32))
+      return node(Layout.Type.utf8, nothing, coded(32))
     case 'names':
-      return node(Type.list, nothing, undefined, [node(Type.utf8, nothing, coded(32), [], 'item')])
+      return node(Layout.Type.list, nothing, undefined, [node(Layout.Type.utf8, nothing, coded(32), [], 'item')])
   }
 }
 
 function int(bits: number, isSigned: boolean): FlatTable {
-  return table({ [Int.bitWidth]: i32(bits), [Int.isSigned]: i8(isSigned ? 1 : 0) })
+  return table({ [Layout.Int.bitWidth]: i32(bits), [Layout.Int.isSigned]: i8(isSigned ? 1 : 0) })
 }

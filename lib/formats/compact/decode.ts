@@ -9,15 +9,7 @@ import { simulate } from './allocator.js'
 import { wrongFields } from './fields.js'
 import { giveGroups, GroupsFault, readGroups, type BlockGroups } from './groups.js'
 import { parseHeader } from './header.js'
-import {
-  acquireKernel,
-  checksumOf,
-  faultError,
-  NO_MEMORY,
-  releaseKernel,
-  takeStrings,
-  type CompactKernel,
-} from './kernel.js'
+import * as Kernel from './kernel.js'
 import type { CompactLevel } from './layout.js'
 import * as Layout from './layout.js'
 import { RESET_EVENTS } from './options.js'
@@ -45,7 +37,7 @@ interface OpenBlock {
  */
 export class CompactDecoder extends InputReader implements Decoder {
   /** Whether a file is open. */
-  private kernel: CompactKernel | undefined
+  private kernel: Kernel.CompactKernel | undefined
   private header: TraceHeader | undefined
   private headerIsNew = false
   /** The block that is being decoded. */
@@ -180,10 +172,10 @@ export class CompactDecoder extends InputReader implements Decoder {
 
   /** Puts a section into the kernel's memory, and compares its checksum. */
   private check(section: Uint8Array, checksum: number): void {
-    const kernel = (this.kernel ??= acquireKernel(this.start?.level ?? levelIn(section)))
+    const kernel = (this.kernel ??= Kernel.acquireKernel(this.start?.level ?? levelIn(section)))
     // The payload of a block begins where `reservePayload` places it.
-    const found = checksumOf(kernel, section)
-    if (found === undefined) throw faultError(NO_MEMORY, this.at())
+    const found = Kernel.checksumOf(kernel, section)
+    if (found === undefined) throw Kernel.faultError(Kernel.NO_MEMORY, this.at())
     if (found !== checksum) throw malformed('the checksum of a section is wrong', this.at())
   }
 
@@ -217,7 +209,7 @@ export class CompactDecoder extends InputReader implements Decoder {
     if (!resets && settings.length !== 0) throw malformed('allocator settings without a model reset', this.at())
     if (totals !== undefined && !this.hasTotals(totals))
       throw malformed('a trace has other totals than the blocks before it', this.at())
-    if (!simulate(this.kernel as CompactKernel, settings))
+    if (!simulate(this.kernel as Kernel.CompactKernel, settings))
       throw malformed('settings of an allocator that is not known', this.at())
     this.kernel?.refresh()
     this.header = parseHeader(header, this.at())
@@ -232,14 +224,14 @@ export class CompactDecoder extends InputReader implements Decoder {
 
   /** Takes a kernel of a trace's level, and resets it unless the trace continues from its state. */
   private setLevel(level: CompactLevel, resets: boolean): void {
-    const kernel = this.kernel as CompactKernel
+    const kernel = this.kernel as Kernel.CompactKernel
     if (level === kernel.level) {
       if (resets && !this.isFresh) kernel.run.reset()
       return
     }
     if (!resets) throw malformed('the level changes, and the model goes on', this.at())
-    releaseKernel(kernel)
-    this.kernel = acquireKernel(level)
+    Kernel.releaseKernel(kernel)
+    this.kernel = Kernel.acquireKernel(level)
   }
 
   /** Delivers a header that no batch has carried yet. */
@@ -258,7 +250,7 @@ export class CompactDecoder extends InputReader implements Decoder {
       throw malformed('a checkpoint has other totals than the blocks before it', this.at())
     const isStart = start !== undefined && this.input.offset === start.bytes
     if (!isStart && this.sinceReset < RESET_EVENTS) throw malformed('checkpoints are too near', this.at())
-    const kernel = this.kernel as CompactKernel
+    const kernel = this.kernel as Kernel.CompactKernel
     this.notePlace()
     kernel.run.reset()
     this.sinceReset = 0
@@ -309,13 +301,13 @@ export class CompactDecoder extends InputReader implements Decoder {
 
   /** Decodes the next events of a block. They are delivered before the rest is decoded, so memory stays small. */
   private readBlock(block: OpenBlock): void {
-    const kernel = this.kernel as CompactKernel
+    const kernel = this.kernel as Kernel.CompactKernel
     const { run } = kernel
     const rows = run.decode(Math.min(block.left, KERNEL_EVENTS))
     kernel.refresh()
     const at = Layout.place(block.offset, this.delivered)
-    if (run.fault.value !== 0) throw faultError(run.fault.value, at)
-    const batch = kernel.columns.take(rows, run.fields.value & ALL_FIELDS, block.header, takeStrings(kernel))
+    if (run.fault.value !== 0) throw Kernel.faultError(run.fault.value, at)
+    const batch = kernel.columns.take(rows, run.fields.value & ALL_FIELDS, block.header, Kernel.takeStrings(kernel))
     const wrong = (batch.columns & FieldBit.fields) === 0 ? undefined : wrongFields(batch)
     if (wrong !== undefined) throw malformed(`the fields of an event: ${wrong}`, at)
     if (block.groups !== undefined) giveGroups(block.groups, block.count - block.left, batch)
@@ -343,7 +335,7 @@ export class CompactDecoder extends InputReader implements Decoder {
 
   dispose(): void {
     this.isOpen = false
-    if (this.kernel !== undefined) releaseKernel(this.kernel)
+    if (this.kernel !== undefined) Kernel.releaseKernel(this.kernel)
     this.kernel = undefined
   }
 }

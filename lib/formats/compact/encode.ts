@@ -14,16 +14,7 @@ import { settingsBytes, simulate } from './allocator.js'
 import { headerText } from './header.js'
 import { GroupWriter } from './groups.js'
 import { HeldEvents } from './held.js'
-import {
-  acquireKernel,
-  checksumOf,
-  faultError,
-  NO_MEMORY,
-  putPayload,
-  putStrings,
-  releaseKernel,
-  type CompactKernel,
-} from './kernel.js'
+import * as Kernel from './kernel.js'
 import type { CompactLevel } from './layout.js'
 import * as Layout from './layout.js'
 import { CHECKPOINT, distanceOf, ONE_LEVEL, RESET_EVENTS } from './options.js'
@@ -72,7 +63,7 @@ export class CompactEncoder implements Encoder {
   readonly consumes = true
   private readonly level: CompactLevel
   /** Whether a file was begun and not ended. */
-  private own: CompactKernel | undefined
+  private own: Kernel.CompactKernel | undefined
   private readonly sink = new Sink(4096)
   private header: TraceHeader | undefined
   /** The first events of the trace, held until the allocator is recognized. */
@@ -159,12 +150,12 @@ export class CompactEncoder implements Encoder {
     return { format: Layout.FORMAT, event: this.events + 1 }
   }
 
-  private get kernel(): CompactKernel {
-    return (this.own ??= acquireKernel(this.level))
+  private get kernel(): Kernel.CompactKernel {
+    return (this.own ??= Kernel.acquireKernel(this.level))
   }
 
   dispose(): void {
-    if (this.own !== undefined) releaseKernel(this.own)
+    if (this.own !== undefined) Kernel.releaseKernel(this.own)
     this.own = undefined
   }
 
@@ -247,7 +238,7 @@ export class CompactEncoder implements Encoder {
    * @throws TraceError for the next event, which cannot be written; those before it are in a block
    */
   private refuse(fault?: number): never {
-    if (fault === NO_MEMORY) throw faultError(fault, this.at)
+    if (fault === Kernel.NO_MEMORY) throw Kernel.faultError(fault, this.at)
     // Readers ignore the bytes that were written of that event.
     this.endBlock()
     const { MAX_NAME, MAX_FRAMES, MAX_NEW_NAMES } = Layout
@@ -262,7 +253,7 @@ export class CompactEncoder implements Encoder {
     this.strings = strings
     this.stringCount = strings.size
     this.listCount = strings.listCount
-    if (!putStrings(this.kernel, strings)) throw faultError(NO_MEMORY, this.at)
+    if (!Kernel.putStrings(this.kernel, strings)) throw Kernel.faultError(Kernel.NO_MEMORY, this.at)
   }
 
   private endBlock(): void {
@@ -315,7 +306,7 @@ export class CompactEncoder implements Encoder {
     kernel.run.reset()
     this.simulate(settings)
     if (kept.length === 0) return true
-    if (putPayload(kernel, kept) === 0) throw faultError(NO_MEMORY, this.at)
+    if (Kernel.putPayload(kernel, kept) === 0) throw Kernel.faultError(Kernel.NO_MEMORY, this.at)
     const isFine = Boolean(kernel.run.restore(0, kept.length))
     kernel.refresh()
     return isFine
@@ -325,7 +316,7 @@ export class CompactEncoder implements Encoder {
   private simulate(settings: Uint8Array): void {
     const isFine = simulate(this.kernel, settings)
     this.kernel.refresh()
-    if (!isFine) throw faultError(NO_MEMORY, this.at)
+    if (!isFine) throw Kernel.faultError(Kernel.NO_MEMORY, this.at)
   }
 
   /** Writes a section, whose body is these parts. */
@@ -341,8 +332,8 @@ export class CompactEncoder implements Encoder {
       bytes.set(part, to)
       to += part.length
     }
-    const checksum = checksumOf(this.kernel, bytes.subarray(0, to))
-    if (checksum === undefined) throw faultError(NO_MEMORY, this.at)
+    const checksum = Kernel.checksumOf(this.kernel, bytes.subarray(0, to))
+    if (checksum === undefined) throw Kernel.faultError(Kernel.NO_MEMORY, this.at)
     view.setUint32(to, checksum, true)
     this.sink.append(bytes)
     this.written += bytes.length

@@ -12,18 +12,7 @@ import type { Losses } from '../../kernel/losses.js'
 import { LineEncoder } from '../../text/line-encoder.js'
 import { Parts, reallocParts } from '../../blocks/realloc.js'
 import { headOf } from './head.js'
-import {
-  CARRIED,
-  OWN_CARRIED,
-  Code,
-  DEFAULT_PAGE_SIZE,
-  FILLED,
-  layoutOf,
-  MAX_LINE,
-  MAX_STACK_BYTES,
-  NAME,
-  type HeaptrackLayout,
-} from './layout.js'
+import * as Layout from './layout.js'
 import { LiveBlocks } from './live-blocks.js'
 import { placeFrame } from './place.js'
 import { Clock } from './clock.js'
@@ -62,7 +51,7 @@ const Loss = {
   freeNowhere: 'frees without an address',
   again: 'allocations at the address of a live block, which is freed first',
   frames: 'frames of stacks that come back otherwise',
-  deep: `stacks of more than ${MAX_STACK_BYTES} bytes, written without their outermost frames`,
+  deep: `stacks of more than ${Layout.MAX_STACK_BYTES} bytes, written without their outermost frames`,
   place: 'function, file, line, module or callSite without a stack, written as a frame',
   beside: 'function, file, line, module or callSite beside a stack',
   comment: 'text of comments, written after a #',
@@ -80,7 +69,7 @@ export class HeaptrackEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly interprets: boolean
   private header: TraceHeader | undefined
-  private layout!: HeaptrackLayout
+  private layout!: Layout.HeaptrackLayout
   /** The position in the sink after the first lines of a trace, if nothing else was written. */
   private isHead = true
   private headEnd = 0
@@ -106,7 +95,7 @@ export class HeaptrackEncoder extends LineEncoder {
     super()
     checkOptions(options, OPTIONS, 'HeaptrackEncoder')
     this.interprets = options.interpreted === true
-    this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict, FILLED)
+    this.losses = new AddressedLosses(0, Layout.NAME, Layout.CARRIED, options.strict, Layout.FILLED)
     this.losses.keepsHeaders = true
   }
 
@@ -114,7 +103,7 @@ export class HeaptrackEncoder extends LineEncoder {
     const { losses } = this
     const isNew = this.header !== batch.header
     if (isNew) {
-      losses.use(batch.header.format === NAME ? OWN_CARRIED : CARRIED, FILLED)
+      losses.use(batch.header.format === Layout.NAME ? Layout.OWN_CARRIED : Layout.CARRIED, Layout.FILLED)
       losses.useUnit('us')
     }
     const n = losses.countBatch(batch)
@@ -142,9 +131,9 @@ export class HeaptrackEncoder extends LineEncoder {
   private begin(batch: EventBatch): void {
     const { header } = batch
     const { losses } = this
-    this.own = header.format === NAME
+    this.own = header.format === Layout.NAME
     if (this.header === undefined) {
-      const layout = layoutOf(header)
+      const layout = Layout.layoutOf(header)
       this.layout = this.interprets ? { ...layout, raw: false } : layout
       this.sink.append(headOf(this.layout))
       this.headEnd = this.sink.pos
@@ -296,7 +285,7 @@ export class HeaptrackEncoder extends LineEncoder {
     }
     const text = batch.strings.view(batch.text[i])
     const isPlain = text.length === 0 || text[0] === HASH[0]
-    if (text.length > MAX_LINE - HASH.length || text.includes(LF)) {
+    if (text.length > Layout.MAX_LINE - HASH.length || text.includes(LF)) {
       this.losses.countEvent(Loss.misread, batch, i)
       return false
     }
@@ -318,21 +307,21 @@ export class HeaptrackEncoder extends LineEncoder {
   private other(batch: EventBatch, i: number): void {
     const mask = batch.mask[i]
     const code = this.own && (mask & FieldBit.code) !== 0 ? batch.code[i] : undefined
-    if (code === Code.time) {
+    if (code === Layout.Code.time) {
       if ((mask & FieldBit.present) !== 0) this.losses.countEvent('resident bytes of a time', batch, i)
       this.clock.tick(batch, i)
       return
     }
-    if (code !== Code.resident || (mask & FieldBit.present) === 0) {
+    if (code !== Layout.Code.resident || (mask & FieldBit.present) === 0) {
       this.losses.countEvent(Loss.other, batch, i)
       return
     }
     const bytes = batch.present.values[i]
-    const size = BigInt(this.layout.pageSize ?? DEFAULT_PAGE_SIZE)
+    const size = BigInt(this.layout.pageSize ?? Layout.DEFAULT_PAGE_SIZE)
     const pages = size === 0n ? 0n : bytes / size
     if (pages * size !== bytes) this.losses.countEvent(Loss.pages, batch, i)
     this.clock.at(batch, i)
-    this.begins(Code.resident, Number(pages & 0xffff_ffffn), Number(pages >> 32n))
+    this.begins(Layout.Code.resident, Number(pages & 0xffff_ffffn), Number(pages >> 32n))
     this.sink.bytes[this.sink.pos++] = LF
   }
 

@@ -1,20 +1,9 @@
 import { decodeText, encodeText } from '../../event/strings.js'
-import {
-  hexAt,
-  MAX_LINE,
-  NEWEST,
-  stringEnd,
-  stringText,
-  textOf,
-  versionNumber,
-  versionText,
-  type HeaptrackLayout,
-  type Span,
-} from './layout.js'
+import * as Layout from './layout.js'
 
 /** The head of a trace. */
 export interface Head {
-  readonly layout: HeaptrackLayout
+  readonly layout: Layout.HeaptrackLayout
   /** The number of lines, and the position after them. */
   readonly lines: number
   readonly end: number
@@ -49,10 +38,10 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
   const said = /^v ([0-9a-f]{1,8})(?: ([0-9a-f]{1,8}))?$/.exec(decodeText(bytes.subarray(first.start, first.end)))
   if (said === null) return 'none'
   const version = said[2] === undefined ? undefined : parseInt(said[2], 16)
-  if (version !== undefined && version > NEWEST) return 'newer'
-  let layout: HeaptrackLayout = {
+  if (version !== undefined && version > Layout.NEWEST) return 'newer'
+  let layout: Layout.HeaptrackLayout = {
     raw: false,
-    heaptrack: versionText(parseInt(said[1], 16)),
+    heaptrack: Layout.versionText(parseInt(said[1], 16)),
     ...(version !== undefined && { version }),
   }
   let at = first.end + 1
@@ -63,7 +52,7 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
     const line = bytes[at] === LETTER_X ? commandAt(bytes, at, end, isAll) : lineAt(bytes, at, end)
     if (line === undefined) return 'more'
     // Lines that are too long are refused as those of records are.
-    if (line.end - line.start > MAX_LINE) break
+    if (line.end - line.start > Layout.MAX_LINE) break
     const part = partOf(bytes, line, version ?? 1)
     if (part === undefined) break
     layout = { ...layout, ...part }
@@ -80,27 +69,27 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
 }
 
 /** The first lines of a trace with this layout. */
-export function headOf(layout: HeaptrackLayout): Uint8Array {
+export function headOf(layout: Layout.HeaptrackLayout): Uint8Array {
   const { heaptrack, version, executable, command, pageSize, pages } = layout
   const lines = [
-    `v ${(versionNumber(heaptrack) ?? 0).toString(16)}${version === undefined ? '' : ` ${version.toString(16)}`}`,
+    `v ${(Layout.versionNumber(heaptrack) ?? 0).toString(16)}${version === undefined ? '' : ` ${version.toString(16)}`}`,
   ]
-  if (executable !== undefined && layout.raw) lines.push(`x ${stringText(executable, version ?? 1)}`)
+  if (executable !== undefined && layout.raw) lines.push(`x ${Layout.stringText(executable, version ?? 1)}`)
   if (command !== undefined) lines.push(`X ${command}`)
   if (pageSize !== undefined && pages !== undefined) lines.push(`I ${pageSize.toString(16)} ${pages.toString(16)}`)
   return encodeText(`${lines.join('\n')}\n`)
 }
 
 /** The meaning of a line after the first. */
-function partOf(bytes: Uint8Array, line: Span, version: number): Partial<HeaptrackLayout> | undefined {
+function partOf(bytes: Uint8Array, line: Layout.Span, version: number): Partial<Layout.HeaptrackLayout> | undefined {
   const text = { start: line.start + 2, end: line.end }
   switch (bytes[line.start]) {
     case 0x78: {
-      const path = stringEnd(bytes, text.start, text.end, version, true)
-      return path.start < 0 ? undefined : { raw: true, executable: textOf(bytes, path) }
+      const path = Layout.stringEnd(bytes, text.start, text.end, version, true)
+      return path.start < 0 ? undefined : { raw: true, executable: Layout.textOf(bytes, path) }
     }
     case LETTER_X:
-      return { command: textOf(bytes, text) }
+      return { command: Layout.textOf(bytes, text) }
     default:
       return memoryOf(bytes, line)
   }
@@ -112,15 +101,15 @@ function partOf(bytes: Uint8Array, line: Span, version: number): Partial<Heaptra
  * is one line.
  * @returns undefined if that line may come later
  */
-function commandAt(bytes: Uint8Array, start: number, end: number, isAll: boolean): Span | undefined {
+function commandAt(bytes: Uint8Array, start: number, end: number, isAll: boolean): Layout.Span | undefined {
   const first = lineAt(bytes, start, end)
   let last = first
   while (last.end - start < LOOK_AHEAD) {
     if (last.end + 1 >= end) return isAll ? first : undefined
     const line = lineAt(bytes, last.end + 1, end)
     if (bytes[line.start] === LETTER_I && bytes[line.start + 1] === SPACE && memoryOf(bytes, line) !== undefined)
-      return last.end - start > MAX_LINE ? first : { start, end: last.end }
-    if (last === first && RECORD.test(textOf(bytes, line))) return first
+      return last.end - start > Layout.MAX_LINE ? first : { start, end: last.end }
+    if (last === first && RECORD.test(Layout.textOf(bytes, line))) return first
     last = line
   }
   return first
@@ -133,13 +122,13 @@ function linesIn(bytes: Uint8Array): number {
 }
 
 /** The meaning of the line with the memory: `I`. */
-function memoryOf(bytes: Uint8Array, line: Span): Partial<HeaptrackLayout> | undefined {
+function memoryOf(bytes: Uint8Array, line: Layout.Span): Partial<Layout.HeaptrackLayout> | undefined {
   const start = line.start + 2
-  const size = hexAt(bytes, start, line.end)
-  const pages = hexAt(bytes, size.next + 1, line.end)
+  const size = Layout.hexAt(bytes, start, line.end)
+  const pages = Layout.hexAt(bytes, size.next + 1, line.end)
   const isWhole = bytes[size.next] === SPACE && pages.next === line.end && pages.next > size.next + 1
   const again = `${size.value.toString(16)} ${pages.value.toString(16)}`
-  const isSame = isWhole && textOf(bytes, { start, end: line.end }) === again
+  const isSame = isWhole && Layout.textOf(bytes, { start, end: line.end }) === again
   return isSame ? { pageSize: size.value, pages: pages.value } : undefined
 }
 
@@ -155,7 +144,7 @@ function isRaw(bytes: Uint8Array, start: number, end: number): boolean | undefin
   return undefined
 }
 
-function lineAt(bytes: Uint8Array, start: number, end: number): Span {
+function lineAt(bytes: Uint8Array, start: number, end: number): Layout.Span {
   const feed = bytes.indexOf(LINE_FEED, start)
   return { start, end: feed < 0 || feed >= end ? end : feed }
 }

@@ -1,15 +1,5 @@
 import { areFeatures } from './features.js'
-import {
-  EventId,
-  HEAD,
-  LAYOUTS,
-  TYPES,
-  allocSize,
-  callSiteAt,
-  coreSize,
-  isZero,
-  type KmemtraceLayout,
-} from './layout.js'
+import * as Layout from './layout.js'
 
 /** The maximum number of bytes examined to distinguish the layouts. */
 export const WINDOW = 4096
@@ -19,7 +9,7 @@ export const ZERO_GROUP = 96
 
 /** The result of `locateRecords`. */
 interface Located {
-  readonly found: KmemtraceLayout | 'short' | 'bad'
+  readonly found: Layout.KmemtraceLayout | 'short' | 'bad'
   /** The position of the first significant bytes; all bytes before them are zero. */
   readonly pos: number
 }
@@ -28,14 +18,14 @@ interface Located {
  * Finds the layout of records after any number of all-zero ones. See `detectLayout` for the parameters and the result.
  */
 export function locateRecords(
-  layouts: readonly KmemtraceLayout[],
+  layouts: readonly Layout.KmemtraceLayout[],
   bytes: Uint8Array,
   pos: number,
   end: number,
   ended: boolean,
 ): Located {
   if (layouts.length > 1) {
-    while (end - pos >= ZERO_GROUP && isZero(bytes, pos, pos + ZERO_GROUP)) pos += ZERO_GROUP
+    while (end - pos >= ZERO_GROUP && Layout.isZero(bytes, pos, pos + ZERO_GROUP)) pos += ZERO_GROUP
   }
   return { found: detectLayout(layouts, bytes, pos, end, ended), pos }
 }
@@ -55,7 +45,7 @@ const MAX_TIME_HIGH = 0x3fff_ffff
 
 /** How well bytes match the records of one layout. */
 interface Reading {
-  readonly layout: KmemtraceLayout
+  readonly layout: Layout.KmemtraceLayout
   /** The position of the first record that is invalid or incomplete. */
   readonly at: number
   /** Whether the record there is invalid. */
@@ -76,12 +66,12 @@ interface Reading {
  * @param ended no more bytes will come
  */
 export function detectLayout(
-  layouts: readonly KmemtraceLayout[],
+  layouts: readonly Layout.KmemtraceLayout[],
   bytes: Uint8Array,
   pos: number,
   end: number,
   ended: boolean,
-): KmemtraceLayout | 'short' | 'bad' {
+): Layout.KmemtraceLayout | 'short' | 'bad' {
   if (layouts.length === 1) return layouts[0]
   const stop = Math.min(end, pos + WINDOW)
   const isAll = ended || stop === pos + WINDOW
@@ -92,7 +82,7 @@ export function detectLayout(
 }
 
 /** @param isAll whether no more bytes will be examined */
-function decide(readings: readonly Reading[], pos: number, isAll: boolean): KmemtraceLayout | 'short' | 'bad' {
+function decide(readings: readonly Reading[], pos: number, isAll: boolean): Layout.KmemtraceLayout | 'short' | 'bad' {
   const alive = readings.filter((reading) => !reading.failed)
   if (alive.length > 0 && !isAll) {
     // The last remaining layout is chosen once it has matched further than any other, because more bytes cannot change
@@ -107,7 +97,7 @@ function decide(readings: readonly Reading[], pos: number, isAll: boolean): Kmem
 
 /** Whether bytes are the beginning of a stream, by its records: there is no header and no magic number. */
 export function sniff(head: Uint8Array): boolean {
-  const best = bestOf(LAYOUTS.map((layout) => readAs(layout, head, 0, head.length)))
+  const best = bestOf(Layout.LAYOUTS.map((layout) => readAs(layout, head, 0, head.length)))
   return !best.failed && best.begins && best.known > best.odd
 }
 
@@ -124,14 +114,14 @@ function bestOf(readings: readonly Reading[]): Reading {
 }
 
 /** @param lenient accept bytes after a record that are not features */
-function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: number, lenient = false): Reading {
-  const core = coreSize(layout)
+function readAs(layout: Layout.KmemtraceLayout, bytes: Uint8Array, pos: number, end: number, lenient = false): Reading {
+  const core = Layout.coreSize(layout)
   let at = pos
   let known = 0
   let odd = 0
   let begins = false
   let failed = false
-  while (end - at >= HEAD) {
+  while (end - at >= Layout.HEAD) {
     const fit = fitOf(layout, bytes, at, end, lenient)
     if (fit === Fit.short) {
       // The beginning of a record shows whether it is a common one: with known ids and without features, which no trace
@@ -162,14 +152,14 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
 const Fit = { none: 0, short: 1, zero: 2, odd: 3, known: 4 } as const
 
 function fitOf(
-  layout: KmemtraceLayout,
+  layout: Layout.KmemtraceLayout,
   bytes: Uint8Array,
   at: number,
   end: number,
   lenient: boolean,
 ): (typeof Fit)[keyof typeof Fit] {
   const size = sizeAt(layout, bytes, at)
-  const core = coreSize(layout)
+  const core = Layout.coreSize(layout)
   if (size < core) {
     if (bytes.subarray(at, Math.min(end, at + core)).some((byte) => byte !== 0)) return Fit.none
     return end - at < core ? Fit.short : Fit.zero
@@ -180,9 +170,9 @@ function fitOf(
   const little = layout.byteOrder === 'little'
   if (layout.layout === 'ftrace') {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    const time = callSiteAt(layout) - 8
+    const time = Layout.callSiteAt(layout) - 8
     const high = view.getUint32(at + time + (little ? 4 : 0), little)
-    if (view.getUint32(at + HEAD, little) > MAX_CPU || high > MAX_TIME_HIGH) return Fit.none
+    if (view.getUint32(at + Layout.HEAD, little) > MAX_CPU || high > MAX_TIME_HIGH) return Fit.none
   }
   if (!isNamed(bytes, at)) return Fit.odd
   if (areFeatures(bytes, at + mandatory, at + size, little)) return Fit.known
@@ -191,14 +181,14 @@ function fitOf(
 
 /** Whether a record has event and type ids that are known. */
 function isNamed(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] <= EventId.free && bytes[at + 1] < TYPES
+  return bytes[at] <= Layout.EventId.free && bytes[at + 1] < Layout.TYPES
 }
 
-function mandatorySize(layout: KmemtraceLayout, bytes: Uint8Array, at: number): number {
-  return bytes[at] === EventId.alloc ? allocSize(layout) : coreSize(layout)
+function mandatorySize(layout: Layout.KmemtraceLayout, bytes: Uint8Array, at: number): number {
+  return bytes[at] === Layout.EventId.alloc ? Layout.allocSize(layout) : Layout.coreSize(layout)
 }
 
-function sizeAt({ byteOrder }: KmemtraceLayout, bytes: Uint8Array, at: number): number {
+function sizeAt({ byteOrder }: Layout.KmemtraceLayout, bytes: Uint8Array, at: number): number {
   const first = bytes[at + 2]
   const second = bytes[at + 3]
   return byteOrder === 'little' ? first | (second << 8) : (first << 8) | second

@@ -6,15 +6,7 @@ import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import {
-  DEFAULT_LAYOUT,
-  FORMAT,
-  LAYOUT_OPTIONS,
-  carriedBy,
-  filledBy,
-  layoutFor,
-  type KmemtraceLayout,
-} from './layout.js'
+import * as Layout from './layout.js'
 import { RecordList } from './to-records.js'
 import { Recognition } from './recognition.js'
 import { RecordWriter } from './write.js'
@@ -22,11 +14,11 @@ import { RecordWriter } from './write.js'
 /** Options of the encoder. Defaults are taken from the header of the trace, if it is of this format. */
 export interface KmemtraceEncodeOptions extends EncodeOptions {
   /** Default `relay`. */
-  layout?: KmemtraceLayout['layout']
+  layout?: Layout.KmemtraceLayout['layout']
   /** Default `little`. */
-  byteOrder?: KmemtraceLayout['byteOrder']
+  byteOrder?: Layout.KmemtraceLayout['byteOrder']
   /** Bytes of a `long` in `ftrace` records. Default 8. */
-  wordSize?: KmemtraceLayout['wordSize']
+  wordSize?: Layout.KmemtraceLayout['wordSize']
   /** The CPU that the stream stands for, by its file's name: `relay` records cannot represent it. */
   cpu?: number
 }
@@ -35,7 +27,7 @@ const NOTHING = new Uint8Array(0)
 
 const OPTIONS: OptionNames<KmemtraceEncodeOptions> = {
   ...ENCODE_OPTIONS,
-  ...LAYOUT_OPTIONS,
+  ...Layout.LAYOUT_OPTIONS,
 }
 
 /** Events to kmemtrace's binary records: one stream, such as one per-CPU file. */
@@ -48,7 +40,7 @@ export class KmemtraceEncoder implements Encoder {
   /** Set when the first batch is fed. */
   private recordList: RecordList | undefined
   private writer: RecordWriter | undefined
-  private layout = DEFAULT_LAYOUT
+  private layout = Layout.DEFAULT_LAYOUT
   private recognition: Recognition | undefined
   /** The batch that is being written. */
   private batch: EventBatch | undefined
@@ -57,8 +49,8 @@ export class KmemtraceEncoder implements Encoder {
 
   constructor(private readonly options: KmemtraceEncodeOptions = {}) {
     checkOptions(options, OPTIONS, 'KmemtraceEncoder')
-    const carried = carriedBy(options.layout ?? DEFAULT_LAYOUT.layout, options.cpu !== undefined)
-    this.losses = new AddressedLosses(spacesTold(carried), FORMAT, carried, options.strict)
+    const carried = Layout.carriedBy(options.layout ?? Layout.DEFAULT_LAYOUT.layout, options.cpu !== undefined)
+    this.losses = new AddressedLosses(spacesTold(carried), Layout.FORMAT, carried, options.strict)
   }
 
   feed(batch: EventBatch): void {
@@ -126,9 +118,9 @@ export class KmemtraceEncoder implements Encoder {
   /** The first header determines the layout of all records. */
   private begin(header: TraceHeader): RecordList {
     const { cpu } = this.options
-    const layout = layoutFor(header, this.options)
-    if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
-    this.losses.use(carriedBy(layout.layout, cpu !== undefined), filledBy(layout.layout, cpu))
+    const layout = Layout.layoutFor(header, this.options)
+    if (typeof layout === 'string') throw unencodable(layout, { format: Layout.FORMAT, event: 1 })
+    this.losses.use(Layout.carriedBy(layout.layout, cpu !== undefined), Layout.filledBy(layout.layout, cpu))
     this.losses.useUnit('ns')
     this.layout = layout
     this.recognition = new Recognition(layout)

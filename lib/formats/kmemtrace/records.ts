@@ -6,21 +6,10 @@ import type { TraceHeader } from '../../event/header.js'
 import { StringTable } from '../../event/strings.js'
 import { areFeatures } from './features.js'
 import { formOf, kmemtraceKernel } from './kernel.js'
-import {
-  ALLOC_APIS,
-  EventId,
-  FREE_APIS,
-  HEAD,
-  TYPES,
-  allocSize,
-  callSiteAt,
-  coreSize,
-  isZero,
-  type KmemtraceLayout,
-} from './layout.js'
+import * as Layout from './layout.js'
 
 const { api: HAS_API, attributes: HAS_ATTRIBUTES, code: HAS_CODE, count: HAS_COUNT } = FieldBit
-const { alloc: ALLOC, free: FREE } = EventId
+const { alloc: ALLOC, free: FREE } = Layout.EventId
 
 const CORE_FIELDS = fieldSet('address', 'callSite')
 const ALLOC_FIELDS = fieldSet('size', 'usable', 'gfpFlags', 'node')
@@ -65,7 +54,7 @@ export class RecordReader {
    * @param cpu the CPU of all records, if they do not contain it
    */
   constructor(
-    layout: KmemtraceLayout,
+    layout: Layout.KmemtraceLayout,
     private readonly header: TraceHeader,
     private readonly cpu: number | undefined,
   ) {
@@ -73,9 +62,9 @@ export class RecordReader {
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'
     this.wide = layout.wordSize === 8
-    this.callSiteAt = callSiteAt(layout)
-    this.core = coreSize(layout)
-    this.alloc = allocSize(layout)
+    this.callSiteAt = Layout.callSiteAt(layout)
+    this.core = Layout.coreSize(layout)
+    this.alloc = Layout.allocSize(layout)
     this.shared =
       CORE_FIELDS |
       (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) |
@@ -138,7 +127,7 @@ export class RecordReader {
   private readOne(batch: EventBatch, input: Input, view: DataView): boolean {
     const { little, core, alloc } = this
     const { bytes, pos: start, end } = input
-    if (end - start < HEAD) return false
+    if (end - start < Layout.HEAD) return false
     const event = bytes[start]
     const type = bytes[start + 1]
     const length = view.getUint16(start + 2, little)
@@ -146,7 +135,7 @@ export class RecordReader {
     if (length < mandatory) {
       if (length === 0 && event === 0 && type === 0) {
         if (end - start < core) return false
-        if (isZero(bytes, start, start + core)) {
+        if (Layout.isZero(bytes, start, start + core)) {
           this.addZeros(1, input.offset)
           input.pos += core
           return true
@@ -164,11 +153,11 @@ export class RecordReader {
     const i = this.count++
     let fields = this.readFields(batch, i, view, start)
     batch.kind[i] = event === ALLOC ? Kind.alloc : event === FREE ? Kind.free : Kind.other
-    if (type >= TYPES || event > FREE) {
+    if (type >= Layout.TYPES || event > FREE) {
       batch.code[i] = event | (type << 8)
       fields |= HAS_CODE
     } else {
-      batch.api[i] = (event === ALLOC ? ALLOC_APIS : FREE_APIS)[type]
+      batch.api[i] = (event === ALLOC ? Layout.ALLOC_APIS : Layout.FREE_APIS)[type]
       fields |= HAS_API
     }
     if (length > mandatory) {
@@ -193,7 +182,7 @@ export class RecordReader {
     const step = this.wide ? 8 : 4
     const at = start + this.callSiteAt
     const number = timed ? batch.cpu : batch.sequence
-    number[i] = view.getInt32(start + HEAD, little)
+    number[i] = view.getInt32(start + Layout.HEAD, little)
     if (timed) readWord(batch.time.words, i, view, start + 8, little, true)
     readWord(batch.callSite.words, i, view, at, little, this.wide)
     readWord(batch.address.words, i, view, at + step, little, this.wide)

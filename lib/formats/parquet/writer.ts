@@ -1,19 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { ColumnWriter, physicalType, type ColumnPages } from './column-writer.js'
 import { compressorOf } from './codecs.js'
-import {
-  Codec,
-  Converted,
-  Encoding,
-  GROUP_BYTES,
-  GROUP_ROWS,
-  MAGIC,
-  PageKind,
-  Physical,
-  Repetition,
-  type CodecName,
-  TRUNCATED_KEY,
-} from './layout.js'
+import * as Layout from './layout.js'
 import type { TableColumn, TableRows, TableWriter } from '../../event/table.js'
 import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode } from './thrift.js'
 
@@ -38,9 +26,9 @@ export class ParquetWriter implements TableWriter {
   private writers: readonly ColumnWriter[]
   private readonly compress: (bytes: Uint8Array) => Uint8Array
   /** Pieces of the file that have not been delivered. */
-  private pieces: Uint8Array[] = [MAGIC.slice()]
+  private pieces: Uint8Array[] = [Layout.MAGIC.slice()]
   /** The length of the file so far. */
-  private length = MAGIC.length
+  private length = Layout.MAGIC.length
   private rows = 0
   private groupRows = 0
   private readonly groups: RowGroup[] = []
@@ -48,7 +36,7 @@ export class ParquetWriter implements TableWriter {
   /** @throws RangeError when this machine lacks the codec */
   constructor(
     columns: readonly TableColumn[],
-    private readonly codec: CodecName,
+    private readonly codec: Layout.CodecName,
   ) {
     this.columns = columns
     this.writers = columns.map((column) => new ColumnWriter(column))
@@ -77,7 +65,7 @@ export class ParquetWriter implements TableWriter {
     for (const writer of this.writers) writer.add(rows, some, grouped)
     this.groupRows += rows.count
     const memory = this.writers.reduce((sum, writer) => sum + writer.memory, 0)
-    if (this.groupRows >= GROUP_ROWS || memory >= GROUP_BYTES) this.endGroup()
+    if (this.groupRows >= Layout.GROUP_ROWS || memory >= Layout.GROUP_BYTES) this.endGroup()
   }
 
   /** The next piece of the file, if any. */
@@ -103,12 +91,12 @@ export class ParquetWriter implements TableWriter {
     )
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, footer.length, true)
-    this.write(footer, length, MAGIC.slice())
+    this.write(footer, length, Layout.MAGIC.slice())
   }
 
   /** Writes the rest: without its index no reader would open the file. */
   endTruncated(): void {
-    this.end({ [TRUNCATED_KEY]: 'true' })
+    this.end({ [Layout.TRUNCATED_KEY]: 'true' })
   }
 
   private write(...pieces: Uint8Array[]): void {
@@ -167,18 +155,18 @@ export class ParquetWriter implements TableWriter {
     const { dictionary, data, encoding, count, nulls, range } = pages
     let total = 0
     if (dictionary !== undefined) {
-      const head = struct({ 1: i32(dictionary.count), 2: i32(Encoding.plain) })
-      total += this.writePage(PageKind.dictionary, { 7: head }, dictionary.bytes)
+      const head = struct({ 1: i32(dictionary.count), 2: i32(Layout.Encoding.plain) })
+      total += this.writePage(Layout.PageKind.dictionary, { 7: head }, dictionary.bytes)
     }
     const dataAt = this.length
-    const head = struct({ 1: i32(count), 2: i32(encoding), 3: i32(Encoding.rle), 4: i32(Encoding.rle) })
-    total += this.writePage(PageKind.data, { 5: head }, data)
+    const head = struct({ 1: i32(count), 2: i32(encoding), 3: i32(Layout.Encoding.rle), 4: i32(Layout.Encoding.rle) })
+    total += this.writePage(Layout.PageKind.data, { 5: head }, data)
     const isList = column.type === 'names'
     const metadata = struct({
       1: i32(physicalType(column)),
-      2: list([Encoding.plain, Encoding.rle, Encoding.rleDictionary].map(i32)),
+      2: list([Layout.Encoding.plain, Layout.Encoding.rle, Layout.Encoding.rleDictionary].map(i32)),
       3: list((isList ? [column.name, 'list', 'element'] : [column.name]).map(text)),
-      4: i32(Codec[this.codec]),
+      4: i32(Layout.Codec[this.codec]),
       5: i64(count),
       6: i64(total),
       7: i64(this.length - before),
@@ -210,12 +198,17 @@ function schemaOf(columns: readonly TableColumn[]): ThriftNode[] {
 
 function elementsOf(column: TableColumn): ThriftNode[] {
   const { name, type, f } = column
-  const repetition = i32(f < 0 ? Repetition.required : Repetition.optional)
+  const repetition = i32(f < 0 ? Layout.Repetition.required : Layout.Repetition.optional)
   if (type === 'names') {
     return [
-      struct({ 3: repetition, 4: text(name), 5: i32(1), 6: i32(Converted.list) }),
-      struct({ 3: i32(Repetition.repeated), 4: text('list'), 5: i32(1) }),
-      struct({ 1: i32(Physical.byteArray), 3: i32(Repetition.required), 4: text('element'), 6: i32(Converted.utf8) }),
+      struct({ 3: repetition, 4: text(name), 5: i32(1), 6: i32(Layout.Converted.list) }),
+      struct({ 3: i32(Layout.Repetition.repeated), 4: text('list'), 5: i32(1) }),
+      struct({
+        1: i32(Layout.Physical.byteArray),
+        3: i32(Layout.Repetition.required),
+        4: text('element'),
+        6: i32(Layout.Converted.utf8),
+      }),
     ]
   }
   const converted = CONVERTED[type]
@@ -230,9 +223,9 @@ function elementsOf(column: TableColumn): ThriftNode[] {
 }
 
 const CONVERTED: Readonly<Partial<Record<TableColumn['type'], number>>> = {
-  u64: Converted.uint64,
-  u32: Converted.uint32,
-  i32: Converted.int32,
-  code: Converted.utf8,
-  name: Converted.utf8,
+  u64: Layout.Converted.uint64,
+  u32: Layout.Converted.uint32,
+  i32: Layout.Converted.int32,
+  code: Layout.Converted.utf8,
+  name: Layout.Converted.utf8,
 }

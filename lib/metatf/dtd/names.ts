@@ -1,24 +1,16 @@
 import { meaningError, quote } from '../errors.js'
 import type { Leaf, Place } from '../model.js'
-import {
-  findRecord,
-  type Definition,
-  type FieldProperties,
-  type FieldSyntax,
-  type Name,
-  type PropertyTable,
-  type Scope,
-} from './syntax.js'
+import * as Syntax from './syntax.js'
 
 /** A field or the number of its repetitions, where it stands in a list of fields. */
 interface Mention {
-  readonly name: Name
-  readonly type: Name | null
+  readonly name: Syntax.Name
+  readonly type: Syntax.Name | null
   readonly isCount: boolean
 }
 
 /** The names in a list of fields, those in its composites too: all that properties of the record can be about. */
-function* namesIn(fields: readonly FieldSyntax[]): Generator<Mention> {
+function* namesIn(fields: readonly Syntax.FieldSyntax[]): Generator<Mention> {
   for (const field of fields) {
     if (field.kind === 'name') yield { name: field.name, type: field.type, isCount: false }
     else if (field.kind === 'composite') yield* namesIn(field.fields)
@@ -30,8 +22,8 @@ function* namesIn(fields: readonly FieldSyntax[]): Generator<Mention> {
 }
 
 /** Whether a field is of a record type, by its name or explicitly. */
-export function isTyped({ name, type }: Pick<Mention, 'name' | 'type'>, scope: Scope): boolean {
-  return type !== null || findRecord(scope, name.text) !== undefined
+export function isTyped({ name, type }: Pick<Mention, 'name' | 'type'>, scope: Syntax.Scope): boolean {
+  return type !== null || Syntax.findRecord(scope, name.text) !== undefined
 }
 
 /** The names of one record type while its fields are laid out, be it for itself or inside another record. */
@@ -43,26 +35,26 @@ export class NameScope {
   private mentions: Map<string, Mention> | null = null
 
   constructor(
-    readonly definition: Definition,
+    readonly definition: Syntax.Definition,
     /** This record type and those it is used in, outermost first. */
-    readonly stack: readonly Definition[],
+    readonly stack: readonly Syntax.Definition[],
     /** The scope in which the names of its fields' types are looked up. */
-    readonly scope: Scope,
+    readonly scope: Syntax.Scope,
     /** The properties that hold for its fields, the innermost first. */
-    private readonly chain: readonly PropertyTable[],
-    readonly syntax: readonly FieldSyntax[],
+    private readonly chain: readonly Syntax.PropertyTable[],
+    readonly syntax: readonly Syntax.FieldSyntax[],
   ) {}
 
   /** The record type's name. */
-  get name(): Name {
+  get name(): Syntax.Name {
     return this.definition.name
   }
 
   /** The property that holds for a field, and how far inside it was found: 0 is innermost. */
-  find<Kind extends keyof FieldProperties>(field: string, kind: Kind) {
+  find<Kind extends keyof Syntax.FieldProperties>(field: string, kind: Kind) {
     for (let depth = 0; depth < this.chain.length; depth++) {
       const found = this.chain[depth]?.get(field)?.[kind]
-      if (found !== undefined) return { found: found as NonNullable<FieldProperties[Kind]>, depth }
+      if (found !== undefined) return { found: found as NonNullable<Syntax.FieldProperties[Kind]>, depth }
     }
     return null
   }
@@ -95,7 +87,7 @@ export class NameScope {
    * The one leaf that a name means inside `loop`. Throws if there is none, or more than one, or it is not an int;
    * `what` names the reference.
    */
-  refer(name: Name, loop: string, what: string): Leaf {
+  refer(name: Syntax.Name, loop: string, what: string): Leaf {
     const fail = (reason: string, note: string, other: Place): never => {
       throw meaningError(`${what} refers to ${quote(name.text)}, ${reason}`, name.at, note, other)
     }

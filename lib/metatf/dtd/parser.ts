@@ -2,26 +2,14 @@ import { limitError, meaningError, quote, syntaxError, MAX_DEPTH, MAX_RECORDS } 
 import type { HeaderLine, Version } from '../model.js'
 import { PREDEFINED_FILE, PREDEFINED_TEXT } from './predefined.js'
 import { integerOf, Lexer, showToken, stringOf, type Token } from './lexer.js'
-import {
-  INTERPRETATIONS,
-  setProperty,
-  type Definition,
-  type Expression,
-  type FieldSyntax,
-  type InterpretationName,
-  type InterpretationSyntax,
-  type Name,
-  type PropertyTable,
-  type Scope,
-  type SimpleFieldSyntax,
-} from './syntax.js'
+import * as Syntax from './syntax.js'
 
 /** The text of a DTD before names are looked up. */
 export interface DtdSyntax {
   readonly version: Version
   readonly headers: readonly HeaderLine[]
   /** First the global scope, then the sections. */
-  readonly scopes: readonly [Scope, ...Scope[]]
+  readonly scopes: readonly [Syntax.Scope, ...Syntax.Scope[]]
 }
 
 /** Names with a meaning of their own, that no section and no other record can have. */
@@ -39,7 +27,7 @@ export function parseSyntax(text: string, file: string): DtdSyntax {
 }
 
 /** The predefined record types, in a separate scope, which no property of the DTD affects. */
-function predefinedRecords(): ReadonlyMap<string, Definition> {
+function predefinedRecords(): ReadonlyMap<string, Syntax.Definition> {
   return new Parser(PREDEFINED_TEXT, PREDEFINED_FILE, '1.0', null).document().scopes[0].records
 }
 
@@ -90,7 +78,7 @@ class Parser {
     text: string,
     private readonly file: string,
     private readonly version: Version,
-    private readonly predefined: ReadonlyMap<string, Definition> | null,
+    private readonly predefined: ReadonlyMap<string, Syntax.Definition> | null,
   ) {
     this.lexer = new Lexer(text, file)
     this.open = version === '1.0' ? '(' : '{'
@@ -104,8 +92,8 @@ class Parser {
     const name = { text: '', at: { file: this.file, line: 1, column: 1 } }
     // Predefined ones come first, in their own order, whether they are stated again or not.
     const records = new Map(this.predefined)
-    const global: Scope = { id: 0, name, parent: null, properties: new Map(), records }
-    const scopes: [Scope, ...Scope[]] = [global]
+    const global: Syntax.Scope = { id: 0, name, parent: null, properties: new Map(), records }
+    const scopes: [Syntax.Scope, ...Syntax.Scope[]] = [global]
     while (this.peek().kind !== 'end') {
       if (this.atSection()) scopes.push(this.section(scopes))
       else if (scopes.length === 1) this.definition(global)
@@ -122,7 +110,7 @@ class Parser {
     return kind === 'name' && text === 'section' && !this.at(':.=', 1)
   }
 
-  private section([global, ...others]: readonly [Scope, ...Scope[]]): Scope {
+  private section([global, ...others]: readonly [Syntax.Scope, ...Syntax.Scope[]]): Syntax.Scope {
     this.take()
     const name = this.name("the section's name")
     const { value: id, at } = this.number("the section's ID")
@@ -136,7 +124,7 @@ class Parser {
       if (taken === Number(id))
         throw meaningError(`section ID ${id} is taken`, at, `section ${quote(other.text)} is defined`, other.at)
     }
-    const scope: Scope = { id: Number(id), name, parent: global, properties: new Map(), records: new Map() }
+    const scope: Syntax.Scope = { id: Number(id), name, parent: global, properties: new Map(), records: new Map() }
     this.symbol('{')
     while (!this.accept('}')) {
       if (this.atSection()) this.fail("a definition or '}' (sections cannot be inside each other)")
@@ -146,14 +134,14 @@ class Parser {
   }
 
   /** A record type, or a property that holds for all fields of a name in this scope. */
-  private definition(scope: Scope): void {
+  private definition(scope: Syntax.Scope): void {
     if (this.at(':', 1)) this.record(scope)
     else if (this.version === '1.0') this.property(scope.properties, 'a definition', "':' or '.'")
     else if (this.atType()) this.declaration(scope.properties)
     else this.failAfter(this.name('a definition'), "':'")
   }
 
-  private record(scope: Scope): void {
+  private record(scope: Syntax.Scope): void {
     const name = this.name('a record name')
     const { text, at } = name
     const restates = (scope.parent === null && this.predefined?.get(text)) || null
@@ -165,13 +153,13 @@ class Parser {
     if (++this.records > MAX_RECORDS) throw limitError(`there are more than ${MAX_RECORDS} records`, at)
     this.symbol(':')
     const body = this.at(this.open) ? this.fields(0) : this.name(`${quote(this.open)} or a record type`)
-    const properties: PropertyTable = new Map()
+    const properties: Syntax.PropertyTable = new Map()
     this.symbol('{')
     while (!this.accept('}')) this.recordProperty(properties)
     scope.records.set(text, { name, body, scope, properties, predefined: this.predefined === null, restates })
   }
 
-  private fields(depth: number): FieldSyntax[] {
+  private fields(depth: number): Syntax.FieldSyntax[] {
     const { at } = this.symbol(this.open)
     if (depth === MAX_DEPTH) throw limitError(`fields are nested more than ${MAX_DEPTH} deep`, at)
     const fields = [this.field(depth)]
@@ -180,39 +168,39 @@ class Parser {
     return fields
   }
 
-  private field(depth: number): FieldSyntax {
+  private field(depth: number): Syntax.FieldSyntax {
     if (this.at(this.open) || !this.at('*', 1)) return this.simpleField(depth, 'a field')
     const count = this.name('a field')
     this.take()
     return { kind: 'repetition', count, field: this.simpleField(depth, `a field or ${quote(this.open)}`) }
   }
 
-  private simpleField(depth: number, expected: string): SimpleFieldSyntax {
+  private simpleField(depth: number, expected: string): Syntax.SimpleFieldSyntax {
     const { at } = this.peek()
     if (this.at(this.open)) return { kind: 'composite', fields: this.fields(depth + 1), at }
     const name = this.name(expected)
     return { kind: 'name', name, type: this.accept(':') ? this.name('a record type') : null }
   }
 
-  private recordProperty(into: PropertyTable): void {
+  private recordProperty(into: Syntax.PropertyTable): void {
     if (this.version === '1.0') return this.property(into, "a property or '}'", "'.'")
     if (this.atType()) return this.declaration(into)
     const field = this.name("a property or '}'")
     if (!this.accept('=')) this.failAfter(field, "'='")
-    setProperty(into, 'value', field, this.expression())
+    Syntax.setProperty(into, 'value', field, this.expression())
     this.symbol(';')
   }
 
   /** `field.width = 4;`, `field.value = 4;` or `field.interpretation = delta 0;` */
-  private property(into: PropertyTable, expected: string, expectedAfter: string): void {
+  private property(into: Syntax.PropertyTable, expected: string, expectedAfter: string): void {
     const field = this.name(expected)
     if (!this.accept('.')) this.failAfter(field, expectedAfter)
     const { text, at } = this.name('width, interpretation or value')
     if (text !== 'width' && text !== 'interpretation' && text !== 'value')
       throw syntaxError(`unknown property ${quote(text)}; there are width, interpretation and value`, at)
     this.symbol('=')
-    if (text === 'interpretation') setProperty(into, text, field, this.interpretation())
-    else setProperty(into, text, field, this.expression())
+    if (text === 'interpretation') Syntax.setProperty(into, text, field, this.interpretation())
+    else Syntax.setProperty(into, text, field, this.expression())
     this.symbol(';')
   }
 
@@ -223,27 +211,33 @@ class Parser {
   }
 
   /** `int field = default 0;` */
-  private declaration(into: PropertyTable): void {
+  private declaration(into: Syntax.PropertyTable): void {
     const type = this.take().text as 'int' | 'string'
     const field = this.name('a field')
     this.symbol('=')
-    setProperty(into, 'type', field, type)
-    setProperty(into, 'interpretation', field, this.interpretation())
+    Syntax.setProperty(into, 'type', field, type)
+    Syntax.setProperty(into, 'interpretation', field, this.interpretation())
     this.symbol(';')
   }
 
-  private interpretation(): InterpretationSyntax {
+  private interpretation(): Syntax.InterpretationSyntax {
     const { text, at } = this.name('an interpretation')
-    if (!Object.hasOwn(INTERPRETATIONS, text)) {
-      const known = Object.keys(INTERPRETATIONS).join(', ')
+    if (!Object.hasOwn(Syntax.INTERPRETATIONS, text)) {
+      const known = Object.keys(Syntax.INTERPRETATIONS).join(', ')
       throw syntaxError(`unknown interpretation ${quote(text)}; there are ${known}`, at)
     }
-    const name = text as InterpretationName
-    return { name, arguments: INTERPRETATIONS[name].map(([label]) => this.expression(`the ${label} of ${name}`)), at }
+    const name = text as Syntax.InterpretationName
+    return {
+      name,
+      arguments: Syntax.INTERPRETATIONS[name].map(([label]) => this.expression(`the ${label} of ${name}`)),
+      at,
+    }
   }
 
   /** A number; in 1.0 also `field.value` or `field.width`, in 1.2 a string. */
-  private expression(what = this.version === '1.0' ? "a number or 'field.value'" : 'a number or a string'): Expression {
+  private expression(
+    what = this.version === '1.0' ? "a number or 'field.value'" : 'a number or a string',
+  ): Syntax.Expression {
     const { kind, at } = this.peek()
     if (kind === 'string' && this.version === '1.2') return { kind, value: stringOf(this.take()), at }
     if (kind !== 'name' || this.version === '1.2') return this.number(what)
@@ -283,13 +277,13 @@ class Parser {
     return this.at(symbol) ? this.take() : this.fail(expected)
   }
 
-  private name(expected: string): Name {
+  private name(expected: string): Syntax.Name {
     if (this.peek().kind !== 'name') this.fail(expected)
     const { text, at } = this.take()
     return { text, at }
   }
 
-  private number(expected: string): Expression & { kind: 'number' } {
+  private number(expected: string): Syntax.Expression & { kind: 'number' } {
     if (this.peek().kind !== 'number') this.fail(expected)
     const token = this.take()
     return { kind: 'number', value: integerOf(token), at: token.at }
@@ -300,7 +294,7 @@ class Parser {
     throw syntaxError(`expected ${expected}, found ${showToken(found)}`, found.at)
   }
 
-  private failAfter(name: Name, expected: string): never {
+  private failAfter(name: Syntax.Name, expected: string): never {
     this.fail(`${expected} after ${quote(name.text)}`)
   }
 }

@@ -1,14 +1,7 @@
 import { closeSync, read, unlinkSync, write } from 'node:fs'
 import { promisify } from 'node:util'
 import type { TraceHeader } from '../../event/header.js'
-import {
-  packColumns,
-  packedLength,
-  packedStringsLength,
-  packStrings,
-  unpackStrings,
-  viewColumns,
-} from '../../event/pack.js'
+import * as Pack from '../../event/pack.js'
 import type { KeyedBatch } from '../../order/sort-buffer.js'
 import { inTemporary } from './temporary-error.js'
 import { openTemporary } from './temporary-file.js'
@@ -118,14 +111,14 @@ export class SpillFile {
   private pack({ batch, keys }: KeyedBatch): Uint8Array {
     const { count } = batch
     const columnsAt = HEAD_BYTES + 8 * count
-    const stringsAt = columnsAt + packedLength(batch)
-    const length = stringsAt + packedStringsLength(batch.strings)
+    const stringsAt = columnsAt + Pack.packedLength(batch)
+    const length = stringsAt + Pack.packedStringsLength(batch.strings)
     if (this.buffer.byteLength < length) this.buffer = new ArrayBuffer(2 * length)
     const { buffer } = this
     new Uint32Array(buffer, 0, HEAD_WORDS).set([length, stringsAt, count])
     new Uint32Array(buffer, HEAD_BYTES, 2 * count).set(keys.subarray(0, 2 * count))
-    packColumns(batch, buffer, columnsAt)
-    packStrings(batch.strings, buffer, stringsAt)
+    Pack.packColumns(batch, buffer, columnsAt)
+    Pack.packStrings(batch.strings, buffer, stringsAt)
     return new Uint8Array(buffer, 0, length)
   }
 }
@@ -134,7 +127,7 @@ export class SpillFile {
 function unpack(buffer: ArrayBuffer, header: TraceHeader): KeyedBatch {
   const [, stringsAt, count] = new Uint32Array(buffer, 0, HEAD_WORDS) as unknown as [number, number, number]
   return {
-    batch: viewColumns(buffer, HEAD_BYTES + 8 * count, header, unpackStrings(buffer, stringsAt)),
+    batch: Pack.viewColumns(buffer, HEAD_BYTES + 8 * count, header, Pack.unpackStrings(buffer, stringsAt)),
     keys: new Uint32Array(buffer, HEAD_BYTES, 2 * count),
   }
 }

@@ -1,15 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { inLibraries, preload } from './libraries.js'
 import { STACK_DEPTH, type RecorderName } from './names.js'
-import {
-  canMake,
-  compiled,
-  obstacleToMaking,
-  RECORDER_LIBRARY,
-  RECORDER_MACHINES,
-  RECORDER_READER,
-  START_OBJECT,
-} from './compiled.js'
+import * as Compiled from './compiled.js'
 
 /** The way to start a program so that it is recorded. */
 export interface Launch {
@@ -48,8 +40,8 @@ export const SETTINGS: Settings = {
 export function launchReader(isAttached: boolean): Recorder['launch'] {
   return (words, trace, folder, settings, env) => ({
     words: [
-      compiled(RECORDER_READER, folder),
-      ...readerWords(trace, compiled(RECORDER_LIBRARY, folder), settings, isAttached),
+      Compiled.compiled(Compiled.RECORDER_READER, folder),
+      ...readerWords(trace, Compiled.compiled(Compiled.RECORDER_LIBRARY, folder), settings, isAttached),
       ...words,
     ],
     env,
@@ -131,9 +123,10 @@ const RECORDERS: readonly Recorder[] = [
     hasChildren: false,
     outlives: true,
     missing() {
-      if (process.platform !== 'linux' || !RECORDER_MACHINES.includes(process.arch)) return 'Linux on x86-64 or arm64'
-      if (!canMake(RECORDER_LIBRARY, RECORDER_READER)) return 'a C compiler (cc)'
-      const obstacle = obstacleToMaking(RECORDER_LIBRARY, RECORDER_READER)
+      if (process.platform !== 'linux' || !Compiled.RECORDER_MACHINES.includes(process.arch))
+        return 'Linux on x86-64 or arm64'
+      if (!Compiled.canMake(Compiled.RECORDER_LIBRARY, Compiled.RECORDER_READER)) return 'a C compiler (cc)'
+      const obstacle = Compiled.obstacleToMaking(Compiled.RECORDER_LIBRARY, Compiled.RECORDER_READER)
       return obstacle && `a C compiler and glibc 2.17 or later (${obstacle})`
     },
     launch: launchReader(false),
@@ -167,7 +160,7 @@ const RECORDERS: readonly Recorder[] = [
     hasChildren: false,
     missing() {
       if (inLibraries(MALLOC_DEBUG) === undefined) return 'glibc 2.34 or newer, with libc_malloc_debug.so.0'
-      return canMake(START_OBJECT) ? undefined : 'a C compiler (cc)'
+      return Compiled.canMake(Compiled.START_OBJECT) ? undefined : 'a C compiler (cc)'
     },
     launch(words, trace, folder, _settings, env) {
       const before = env['LD_PRELOAD']
@@ -176,7 +169,7 @@ const RECORDERS: readonly Recorder[] = [
         env: {
           ...env,
           MALLOC_TRACE: trace,
-          LD_PRELOAD: preload([MALLOC_DEBUG, compiled(START_OBJECT, folder)], env),
+          LD_PRELOAD: preload([MALLOC_DEBUG, Compiled.compiled(Compiled.START_OBJECT, folder)], env),
           ...(before !== undefined && { HEAPFLOW_LD_PRELOAD: before }),
         },
       }

@@ -1,13 +1,7 @@
 import { namedFrameText } from '../../names/named-frame.js'
 import type { OwnFrames } from '../../names/own-frames.js'
 import { BUDGET_FIGURES, type BudgetFigure } from '../option-values.js'
-import {
-  comparedNames,
-  compareParts,
-  type AddFigures,
-  type ComparedFigures,
-  type ComparedStack,
-} from '../profile/difference.js'
+import * as Difference from '../profile/difference.js'
 import type { Frame, Profile, Sample } from '../profile/profile.js'
 import { addAmount, largerPeak } from '../statistics/amounts.js'
 import type { Amount } from '../statistics/result.js'
@@ -37,7 +31,7 @@ interface Question {
 }
 
 /** Only these figures are known by size. */
-const OF_SIZES: Partial<Record<BudgetFigure, keyof ComparedFigures>> = {
+const OF_SIZES: Partial<Record<BudgetFigure, keyof Difference.ComparedFigures>> = {
   peak: 'atPeak',
   blocks: 'atPeak',
   allocated: 'allocated',
@@ -61,19 +55,19 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
     return key === 'temporary' ? sample.temporary[next.temporaryBy] : sample[key]
   }
   // The amount that counts takes the place of what was allocated.
-  const add: AddFigures =
+  const add: Difference.AddFigures =
     figure === 'peak' && isOfFunctions ? addOwnPeak : (to, sample) => addAmount(to.allocated, amountOf(sample))
   const names = new GroupNames(group, own)
   const partOf = isOfFunctions ? ({ site }: Sample) => names.nameOfSite(site()) : () => ''
   const before = old ?? next
-  const difference = compareParts(before, next, partOf, 'names', add)
+  const difference = Difference.compareParts(before, next, partOf, 'names', add)
   const bySize = difference.by === 'size'
   if (bySize && key === undefined) return found
-  const read = bySize ? (key as keyof ComparedFigures) : 'allocated'
+  const read = bySize ? (key as keyof Difference.ComparedFigures) : 'allocated'
   const unit = BUDGET_FIGURES[figure].unit === 'bytes' ? 'bytes' : 'blocks'
-  const changeOf = (one: ComparedStack) =>
+  const changeOf = (one: Difference.ComparedStack) =>
     Number(one.new[read][unit]) - (old === undefined ? 0 : Number(one.old[read][unit]))
-  const places = placesOf(next, comparedNames(before, next))
+  const places = placesOf(next, Difference.comparedNames(before, next))
   const changed = difference.stacks.filter((one) => changeOf(one) > 0).toSorted((a, b) => changeOf(b) - changeOf(a))
   for (const one of changed) {
     const stack = one.stack()
@@ -91,7 +85,7 @@ export function changedSites({ old, next, figure, group, own, top }: Question): 
  * Own peaks of stacks with equal names are of different moments: the maximum for all of them is at least the largest,
  * and at least their live bytes at the peak of the whole trace.
  */
-function addOwnPeak(to: ComparedFigures, { ownPeak, atPeak }: Sample): void {
+function addOwnPeak(to: Difference.ComparedFigures, { ownPeak, atPeak }: Sample): void {
   addAmount(to.atPeak, atPeak)
   to.allocated = { ...largerPeak(largerPeak(to.allocated, ownPeak), to.atPeak) }
 }

@@ -3,17 +3,7 @@ import { InputReader } from '../../../bytes/input.js'
 import { WORD } from '../../../bytes/u64.js'
 import { limit, malformed, truncated, type TraceError } from '../../../event/error.js'
 import { FIELD_NAMES, word } from '../layout.js'
-import {
-  BLOCK_FIXED_BYTES,
-  BLOCK_TRACK_BYTES,
-  ENCODED,
-  END_BYTES,
-  Frame,
-  HEADER_BYTES,
-  MAGIC,
-  MAX_TRACK_BYTES,
-  VERSION,
-} from './layout.js'
+import * as Layout from './layout.js'
 import { slide } from './pack.js'
 import type { Piece } from './separate.js'
 import type { SplitOptions } from './tracks.js'
@@ -66,54 +56,60 @@ export class Unpacker extends InputReader {
   private header(): Part | null {
     const { input } = this
     const { bytes, pos } = input
-    const n = Math.min(input.left, MAGIC.length)
+    const n = Math.min(input.left, Layout.MAGIC.length)
     for (let i = 0; i < n; i++) {
-      if (bytes[pos + i] === MAGIC[i]) continue
+      if (bytes[pos + i] === Layout.MAGIC[i]) continue
       return this.refuse(
         malformed,
         this.hasBegun ? 'what comes after the end is no split HATF' : 'the first bytes are wrong',
       )
     }
-    if (input.left < HEADER_BYTES) return null
+    if (input.left < Layout.HEADER_BYTES) return null
     this.crc = 0
-    const crc = this.crcOf(HEADER_BYTES)
+    const crc = this.crcOf(Layout.HEADER_BYTES)
     if (crc === undefined) return this.refuse(malformed, 'the CRC-32 of the header is wrong')
-    const [version = 0, set = 0, flags = 0, zero = 0] = bytes.subarray(pos + MAGIC.length, pos + MAGIC.length + 4)
-    if (version !== VERSION) return this.refuse(malformed, `version ${version} of split HATF is not known`)
-    if (set > ALL_FIELDS || flags > ENCODED || zero !== 0)
+    const [version = 0, set = 0, flags = 0, zero = 0] = bytes.subarray(
+      pos + Layout.MAGIC.length,
+      pos + Layout.MAGIC.length + 4,
+    )
+    if (version !== Layout.VERSION) return this.refuse(malformed, `version ${version} of split HATF is not known`)
+    if (set > ALL_FIELDS || flags > Layout.ENCODED || zero !== 0)
       return this.refuse(malformed, 'the header uses values that version 1 does not define')
     const fields = FIELD_NAMES.filter((_, field) => (set >> field) & 1)
     this.crc = crc
     this.tracks = 1 + fields.length
     this.windows = Array.from({ length: this.tracks }, () => NOTHING)
     this.hasBegun = true
-    input.pos += HEADER_BYTES
-    return { kind: 'header', options: { fields, encoded: flags === ENCODED } }
+    input.pos += Layout.HEADER_BYTES
+    return { kind: 'header', options: { fields, encoded: flags === Layout.ENCODED } }
   }
 
   private frame(): Part | null {
     const { input } = this
     if (input.left === 0) return null
     const type = input.bytes[input.pos]
-    if (type === Frame.end) return this.trailer()
-    return type === Frame.block ? this.block() : this.refuse(malformed, `a block of the unknown type ${type}`)
+    if (type === Layout.Frame.end) return this.trailer()
+    return type === Layout.Frame.block ? this.block() : this.refuse(malformed, `a block of the unknown type ${type}`)
   }
 
   private block(): Part | null {
     const { input } = this
-    const headBytes = BLOCK_FIXED_BYTES + BLOCK_TRACK_BYTES * this.tracks
+    const headBytes = Layout.BLOCK_FIXED_BYTES + Layout.BLOCK_TRACK_BYTES * this.tracks
     if (input.left < headBytes) return null
     const { bytes, pos } = input
     // Checked whenever more data has arrived. The head is short, so this costs nothing.
     const crc = this.crcOf(headBytes)
     if (crc === undefined) return this.refuse(malformed, 'the CRC-32 of the head of a block is wrong')
     const lengths = Array.from({ length: this.tracks }, (_, t) => {
-      const at = pos + 5 + BLOCK_TRACK_BYTES * t
+      const at = pos + 5 + Layout.BLOCK_TRACK_BYTES * t
       return { length: word(bytes, at) >>> 0, stored: word(bytes, at + 4) >>> 0 }
     })
     for (const { length, stored } of lengths) {
-      if (length > MAX_TRACK_BYTES)
-        return this.refuse(limit, `a block with ${length} bytes in one stream: at most ${MAX_TRACK_BYTES} are allowed`)
+      if (length > Layout.MAX_TRACK_BYTES)
+        return this.refuse(
+          limit,
+          `a block with ${length} bytes in one stream: at most ${Layout.MAX_TRACK_BYTES} are allowed`,
+        )
       if (stored > length) return this.refuse(malformed, 'a block is longer than what it holds')
     }
     const end = pos + lengths.reduce((sum, { stored }) => sum + stored, headBytes)
@@ -136,11 +132,11 @@ export class Unpacker extends InputReader {
 
   private trailer(): Part | null {
     const { input } = this
-    if (input.left < END_BYTES) return null
-    if (this.crcOf(END_BYTES) === undefined) return this.refuse(malformed, 'the CRC-32 of the end is wrong')
+    if (input.left < Layout.END_BYTES) return null
+    if (this.crcOf(Layout.END_BYTES) === undefined) return this.refuse(malformed, 'the CRC-32 of the end is wrong')
     const records = pair(input.bytes, input.pos + 1)
     const bytes = pair(input.bytes, input.pos + 9)
-    input.pos += END_BYTES
+    input.pos += Layout.END_BYTES
     this.tracks = 0
     return { kind: 'end', records, bytes }
   }
