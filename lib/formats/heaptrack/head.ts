@@ -71,9 +71,8 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
 /** The first lines of a trace with this layout. */
 export function headOf(layout: Layout.HeaptrackLayout): Uint8Array {
   const { heaptrack, version, executable, command, pageSize, pages } = layout
-  const lines = [
-    `v ${(Layout.versionNumber(heaptrack) ?? 0).toString(16)}${version === undefined ? '' : ` ${version.toString(16)}`}`,
-  ]
+  const by = (Layout.versionNumber(heaptrack) ?? 0).toString(16)
+  const lines = [version === undefined ? `v ${by}` : `v ${by} ${version.toString(16)}`]
   if (executable !== undefined && layout.raw) lines.push(`x ${Layout.stringText(executable, version ?? 1)}`)
   if (command !== undefined) lines.push(`X ${command}`)
   if (pageSize !== undefined && pages !== undefined) lines.push(`I ${pageSize.toString(16)} ${pages.toString(16)}`)
