@@ -1,12 +1,4 @@
-import type {
-  Amount,
-  Shares,
-  Site,
-  SiteStatistics,
-  SizeStatistics,
-  Statistics,
-  ThreadStatistics,
-} from '../../transforms/statistics/result.js'
+import type * as Result from '../../transforms/statistics/result.js'
 import { plus, sumOfShares } from '../../transforms/statistics/amounts.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { TemporaryDefinition } from '../../transforms/option-values.js'
@@ -17,18 +9,18 @@ import { actingThreads, sharesByProcess } from '../../transforms/statistics/thre
 import { topOf } from './top-of.js'
 
 /** The figures of a size; of all others without one. */
-interface SizeShares extends Shares {
+interface SizeShares extends Result.Shares {
   readonly size?: bigint
 }
 
 /** The figures of a process; of the events without one if it has no number. */
-interface ProcessShares extends Shares {
+interface ProcessShares extends Result.Shares {
   readonly value?: bigint
   readonly command?: string
 }
 
 /** One row of a table. */
-type Holder = SiteStatistics | ThreadStatistics | ProcessShares | SizeShares
+type Holder = Result.SiteStatistics | Result.ThreadStatistics | ProcessShares | SizeShares
 
 /** Rows of one kind, and the columns that name them. Sites have none: their labels depend on the other rows. */
 interface Holders {
@@ -42,7 +34,7 @@ interface Holders {
 }
 
 /** The live memory at the peak: by site, or by size if no event names its site; and by thread. */
-export function peakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
+export function peakSections(statistics: Result.Statistics, top: number, names: SiteNames): string[][] {
   const whole = statistics.peakBytes
   return holdersOf(statistics, names).map((holders) =>
     holdings(holders, 'live at the peak', 'atPeak', whole, top, names),
@@ -50,7 +42,7 @@ export function peakSections(statistics: Statistics, top: number, names: SiteNam
 }
 
 /** The leaks, in the same form. */
-export function leakSections(statistics: Statistics, top: number, names: SiteNames): string[][] {
+export function leakSections(statistics: Result.Statistics, top: number, names: SiteNames): string[][] {
   const { leaked, suppressed } = statistics
   return holdersOf(statistics, names).map((holders) => {
     // Suppressed leaks are only known by site.
@@ -65,7 +57,7 @@ export function leakSections(statistics: Statistics, top: number, names: SiteNam
  * @param by the definition by which those with the most come first; the other one is beside it
  */
 export function temporarySection(
-  statistics: Statistics,
+  statistics: Result.Statistics,
   top: number,
   names: SiteNames,
   by: TemporaryDefinition,
@@ -93,11 +85,11 @@ function holdings(
   holders: Holders,
   state: string,
   key: 'atPeak' | 'leaked',
-  whole: Amount,
+  whole: Result.Amount,
   top: number,
   names: SiteNames,
 ): string[] {
-  const members = new Map<Holder, FrameGroup<SiteStatistics>>()
+  const members = new Map<Holder, FrameGroup<Result.SiteStatistics>>()
   const all = names.tree === true && holders.what === 'sites' ? treeRows(holders.rows, names, members) : holders.rows
   const some = all.filter((row) => inclusiveOf(row)[key].blocks > 0)
   if (some.length === 0 || top === 0) return []
@@ -125,7 +117,7 @@ function holdings(
     descending(inclusiveOf(a)[key].bytes, inclusiveOf(b)[key].bytes)
   const shown = topOf(some, order, top)
   if (members.size === 0) return holderLines(title, heads, holders, shown, figures, names)
-  const sites = holders.rows.filter((row) => isSite(row) && row[key].blocks > 0) as SiteStatistics[]
+  const sites = holders.rows.filter((row) => isSite(row) && row[key].blocks > 0) as Result.SiteStatistics[]
   const tree = new CallerTree(sites, {
     own: names.own,
     full: names.full ?? false,
@@ -134,7 +126,7 @@ function holdings(
     show: amount,
   })
   const below = (row: number, width: number) => {
-    const { frame, items } = members.get(shown[row]) as FrameGroup<SiteStatistics>
+    const { frame, items } = members.get(shown[row]) as FrameGroup<Result.SiteStatistics>
     return tree.lines({ frame, items: items.filter((site) => site[key].blocks > 0) }, width)
   }
   return holderLines(title, heads, holders, shown, figures, names, below)
@@ -144,12 +136,12 @@ function holdings(
 function treeRows(
   rows: readonly Holder[],
   { own }: SiteNames,
-  members: Map<Holder, FrameGroup<SiteStatistics>>,
+  members: Map<Holder, FrameGroup<Result.SiteStatistics>>,
 ): Holder[] {
   const sites = rows.filter(isSite)
   return byOwnFrame(sites, ({ stack }) => stack, own).map((group) => {
-    const [first, ...others] = group.items as [SiteStatistics, ...SiteStatistics[]]
-    const { allocated, atPeak, leaked, temporary } = others.reduce<Shares>(sumOfShares, first)
+    const [first, ...others] = group.items as [Result.SiteStatistics, ...Result.SiteStatistics[]]
+    const { allocated, atPeak, leaked, temporary } = others.reduce<Result.Shares>(sumOfShares, first)
     const stack = group.frame !== undefined && { stack: [group.frame] }
     const row = { ...first, ...stack, allocated, atPeak, leaked, temporary }
     members.set(row, group)
@@ -181,14 +173,14 @@ function holderLines(
 }
 
 /** The keys of the tables: sites or otherwise sizes; processes if there are several; and threads if there are more. */
-function holdersOf(statistics: Statistics, { by = 'site' }: SiteNames): [Holders, ...Holders[]] {
+function holdersOf(statistics: Result.Statistics, { by = 'site' }: SiteNames): [Holders, ...Holders[]] {
   const { sites, sizes, threads } = statistics
   const first: Holders = hasSites(sites)
     ? { what: by === 'thread' ? 'sites' : `${by}s`, heads: [], rows: sites, cells: () => [] }
     : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes), cells: sizeCells }
   const rows = actingThreads(threads)
   const [heads, cells] = threadColumns(rows)
-  const ofThreads: Holders = { what: 'threads', heads, rows, cells: (row) => cells(row as ThreadStatistics) }
+  const ofThreads: Holders = { what: 'threads', heads, rows, cells: (row) => cells(row as Result.ThreadStatistics) }
   if (by === 'thread') return [rows.length === 0 ? first : ofThreads]
   const ofProcesses = processHolders(statistics)
   const hasMoreThreads = rows.length > Math.max(1, ofProcesses?.rows.length ?? 0)
@@ -196,7 +188,7 @@ function holdersOf(statistics: Statistics, { by = 'site' }: SiteNames): [Holders
 }
 
 /** The processes with blocks, and the events without a process; undefined for less than two. */
-function processHolders({ threads, processes }: Statistics): Holders | undefined {
+function processHolders({ threads, processes }: Result.Statistics): Holders | undefined {
   const commands = new Map<bigint | undefined, string | undefined>(
     processes.map(({ value, command }) => [value, command]),
   )
@@ -214,28 +206,28 @@ function processHolders({ threads, processes }: Statistics): Holders | undefined
   }
 }
 
-function isSite(row: Holder): row is SiteStatistics {
+function isSite(row: Holder): row is Result.SiteStatistics {
   return 'ownPeak' in row
 }
 
 /** The figures of a row, including the functions that it calls. */
-function inclusiveOf(row: Holder): Shares {
+function inclusiveOf(row: Holder): Result.Shares {
   return ('inclusive' in row ? row.inclusive : undefined) ?? row
 }
 
 /** Whether any allocation names its site. */
-export function hasSites(sites: readonly Site[]): boolean {
+export function hasSites(sites: readonly Result.Site[]): boolean {
   return sites.some(({ rest }) => rest !== 'none')
 }
 
-function sizeHolders({ exact, others }: Statistics['sizes']): SizeShares[] {
+function sizeHolders({ exact, others }: Result.Statistics['sizes']): SizeShares[] {
   const rows: SizeShares[] = exact.map((one) => ({ size: one.size, ...sizeShares(one) }))
   return others === undefined ? rows : [...rows, others]
 }
 
 /** The figures of a size in blocks and bytes. */
-export function sizeShares({ size, count, atPeak, leaked, temporary }: SizeStatistics): Shares {
-  const amountOf = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
+export function sizeShares({ size, count, atPeak, leaked, temporary }: Result.SizeStatistics): Result.Shares {
+  const amountOf = (blocks: number): Result.Amount => ({ blocks, bytes: size * BigInt(blocks) })
   return {
     allocated: amountOf(count),
     atPeak: amountOf(atPeak),
