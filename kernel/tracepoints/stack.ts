@@ -20,15 +20,15 @@ const TASK_WIDTH: usize = 22
 export let stackLines: u32 = 0
 export let frames: u32 = 0
 
-/** The frame in a line, or 0: ftrace's `=> kfree`, or perf's `ffffffff8162e91f kfree+0x20f ([kernel.kallsyms])`. */
+/** The frame in a line, or 0: ftrace's `=> kfree`, or perf's `\tffffffff8162e91f kfree+0x20f ([kernel.kallsyms])`. */
 function frameAt(p: usize, end: usize): usize {
   let q = p
   while (load<u8>(q) == SPACE || load<u8>(q) == TAB) q++
   if (load<u16>(q) == ARROW) return load<u8>(q + 2) == SPACE ? q : 0
-  if (q == p || load<u8>(end - 1) != CLOSE) return 0
   const after = hex(q, NUMBER)
-  // A command such as `dd` is in the first columns, and has no tab before it.
-  return after != 0 && load<u8>(after) == SPACE && (load<u8>(p) == TAB || after - p > COMMAND_WIDTH) ? q : 0
+  if (q == p || after == 0 || load<u8>(after) != SPACE) return 0
+  // A command such as `dd` is in the first columns. Tabs may have become spaces.
+  return load<u8>(p) == TAB || (after - p > COMMAND_WIDTH && load<u8>(end - 1) == CLOSE) ? q : 0
 }
 
 /** Whether a line, `COMM-PID [CPU] TIME: <stack trace>`, begins the stack of an event of the same thread. */

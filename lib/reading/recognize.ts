@@ -14,15 +14,25 @@ export async function recognize({ head, failure }: Pick<Peeked, 'head' | 'failur
   return entry.load()
 }
 
-/** The first bytes of files of memray, which no format here reads. */
-const MEMRAY = 'memray'
-const MEMRAY_REASON =
-  'this is a file of memray, which only memray reads (memray stats, memray flamegraph); for heapflow, record the ' +
-  'program with hf-record -- python3 ... and PYTHONMALLOC=malloc in the environment'
+/** What files are that no format here reads, and what to do, by their first bytes. */
+const OTHERS: readonly (readonly [beginning: string, reason: string])[] = [
+  [
+    'memray',
+    'this is a file of memray, which only memray reads (memray stats, memray flamegraph); for heapflow, record the ' +
+      'program with hf-record -- python3 ... and PYTHONMALLOC=malloc in the environment',
+  ],
+  ['PERFILE2', 'this is a file of perf record: perf script -i FILE writes its events as text, which heapflow reads'],
+  [
+    '\x17\x08Dtracing',
+    'this is a file of trace-cmd record: trace-cmd report FILE writes its events as text, which heapflow reads',
+  ],
+  ['\xff\xfe', 'this is text in UTF-16, as > of PowerShell writes it: convert it to UTF-8'],
+]
 
 function unknownFormat(head: Uint8Array): TraceError {
   const place = { format: 'unknown', offset: 0 } as const
-  if (startsWith(head, MEMRAY)) return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', MEMRAY_REASON, place)
+  const other = OTHERS.find(([beginning]) => startsWith(head, beginning))
+  if (other !== undefined) return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', other[1], place)
   const archive = archiveName(head)
   if (archive !== undefined)
     return new TraceError(

@@ -94,12 +94,14 @@ describe('compression that is not read', () => {
     }
   })
 
-  test('of memray gets a sentence that says what it is', async () => {
-    const { code, stderr } = await shell('hf-stats', 'memray\0\f\0\0\0\0')
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^hf-stats: stdin: this is a file of memray, which only memray reads /),
-    ])
+  test.each([
+    ['memray\\0\\f\\0\\0\\0\\0', 'this is a file of memray, which only memray reads '],
+    ['PERFILE2h\\0\\0\\0', 'this is a file of perf record: perf script -i FILE writes '],
+    ['\\027\\010Dtracing6\\0', 'this is a file of trace-cmd record: trace-cmd report FILE writes '],
+    ['\\377\\376=\\0 \\0S\\0', 'this is text in UTF-16, as > of PowerShell writes it: convert it to UTF-8'],
+  ])('that another tool wrote gets a sentence that says what it is: %s', async (bytes, reason) => {
+    const { code, stderr } = await shell(`printf '${bytes}' | hf-stats`)
+    expect([code, stderr.startsWith(`hf-stats: stdin: ${reason}`)]).toEqual([1, true])
   })
 
   test('is told apart by more than its first bytes', async () => {

@@ -2,10 +2,13 @@ import { formatFrame, type Frame } from '../../event/frame.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { SPACE } from '../../text/ascii.js'
 
-/** `ffffffff8162e91f kfree+0x20f ([kernel.kallsyms])`. A symbol without an offset may be `operator new(unsigned)`. */
-const OF_PERF = /^([0-9a-f]+) (?:(.+)\+0x[0-9a-f]+|(.+?)) \((.+)\)$/s
+/**
+ * `ffffffff8162e91f kfree+0x20f ([kernel.kallsyms])`, with `-F` perhaps without offset or module. A symbol may be
+ * `operator new(unsigned)`.
+ */
+const OF_PERF = /^([0-9a-f]+) (?:(.+)\+0x[0-9a-f]+|(.+?))(?: \((.+)\))?$/s
 /** `=> kfree`, `=> kfree+0x20f/0x3a0 [ext4]`, `=> kfree <ffffffff8162e91f>` or `=> kfree (ffffffff8162e91f)`. */
-const OF_FTRACE = /^=> +(.+?)(?:\+0x[0-9a-f]+\/0x[0-9a-f]+)?(?: \[([^ \]]+)\])?(?: [<(](?:0x)?([0-9a-f]+)[>)])?$/s
+const OF_FTRACE = /^=> +(.+?)(?:\+0x[0-9a-f]+\/0x[0-9a-f]+)?(?: \[([^ \]]+)\])?(?: [<(](?:0x)?([0-9a-f]{1,16})[>)])?$/s
 const UNKNOWN = '[unknown]'
 const KERNEL = '[kernel.kallsyms]'
 
@@ -23,7 +26,7 @@ export function withFrames(strings: StringTable): StringTable {
 }
 
 function frameOf(text: string): Frame {
-  const [, at, symbol, plain = symbol, object = ''] = OF_PERF.exec(text) ?? []
+  const [, at, symbol, plain = symbol, object = UNKNOWN] = OF_PERF.exec(text) ?? []
   if (at !== undefined) {
     const module = object === 'inlined' || object === UNKNOWN || object === KERNEL ? undefined : moduleOf(object)
     return {

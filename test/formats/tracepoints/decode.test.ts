@@ -288,6 +288,8 @@ describe('stacks', () => {
     '\t          55d0f2 g (inlined)',
     '\t    7f44fbef2ad7 [unknown] ([unknown])',
     '\t               0 [unknown] ([unknown])',
+    '\tffffffff8157add8 do_mmap+0x1',
+    '                ffffffff8157add8 mmap64 (/lib/libc.so.6)',
     '',
     `      ls 7 [001]     1.000001: kmem:${FREE}`,
     '      dd 7 [001]     1.000002: sched:sched_waking: comm=dd (x)',
@@ -322,10 +324,12 @@ describe('stacks', () => {
           'g [0x55d0f2] inlined',
           '[0x7f44fbef2ad7]',
           '[unknown]',
+          'do_mmap [0xffffffff8157add8]',
+          'mmap64 in /lib/libc.so.6 [0xffffffff8157add8]',
         ],
         undefined,
       ],
-      warnings: [expect.stringMatching(/: 1; the first is line 11$/)],
+      warnings: [expect.stringMatching(/: 1; the first is line 13$/)],
     })
   })
 
