@@ -138,7 +138,6 @@ export function reservePayload(length: u32): usize {
   return payload.extend(max<u32>(2, length)) ? payload.at : 0
 }
 
-/** The checksum of bytes. */
 export function bytesChecksum(from: usize, length: u32): u32 {
   return ~crcBytes(u32.MAX_VALUE, from, length)
 }

@@ -19,7 +19,6 @@ import { blockAt } from './ptmalloc/regions'
 import { alignment as chunkAlignment } from './ptmalloc/rules'
 import { allocate, finish, isChunk, release, start } from './ptmalloc/simulator'
 
-/** The allocator that is simulated. */
 export let simKind: i32 = NO_ALLOCATOR
 /** The handle of the block allocated by the last call, 0 if none. */
 export let simHandle: u32 = 0
@@ -115,7 +114,6 @@ export function simFree(thread: i32, address: u64): void {
   simRelease(thread, handle)
 }
 
-/** A thread ends. */
 export function simThreadEnd(thread: i32): void {
   if (simKind == JEMALLOC) Jemalloc.finish(thread)
   else finish(thread)

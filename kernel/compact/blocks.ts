@@ -86,7 +86,6 @@ export function addBlock(key: u64, size: u64, inClass: u32, site: u32): u32 {
   return addToClass(inClass, n) ? n : 0
 }
 
-/** Removes a block. */
 export function removeBlock(n: u32): void {
   const block = blockAt(n)
   const key = block.key

@@ -2,7 +2,6 @@
 
 import { classAt } from './classes'
 
-/** A new descriptor. */
 export const NEW_DESCRIPTOR: u32 = 0
 
 /** Candidates: the symbols, the sources that proposed each, and the confidence of the first of these. */

@@ -94,7 +94,6 @@ export function draft(): Descriptor {
   return changetype<Descriptor>(DRAFT)
 }
 
-/** Value i of a descriptor. */
 export function valueAt(d: Descriptor, i: u32): u64 {
   return load<u64>(changetype<usize>(d) + ((<usize>i) << 3), VALUES)
 }

@@ -10,7 +10,6 @@ import { Thread } from './thread'
 /** A kept event. */
 @unmanaged
 export class Past {
-  /** Its symbol. */
   symbol: u32
   /** The number of events since the birth of the block that it freed. */
   age: u32

@@ -228,7 +228,6 @@ export function numberIn(slot: u32): u32 {
   return load<u32>(table + ((<usize>slot) << SLOT), NUMBER) & ~INDEX
 }
 
-/** The key in a slot. */
 export function keyIn(slot: u32): u64 {
   return load<u64>(table + ((<usize>slot) << SLOT), KEY)
 }

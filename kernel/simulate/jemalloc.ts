@@ -30,7 +30,6 @@ export function startJemalloc(version: i32, bits: i32, hasCaches: bool): bool {
   return startFixed(version, bits, hasCaches, bits == 64 ? TOP_64 : TOP_32) && clearIdentities()
 }
 
-/** A thread ends. */
 export function jeEnd(thread: i32): void {
   finish(thread)
   noteUsed()

@@ -38,7 +38,6 @@ export function startPtmalloc(version: i32, hasCaches: bool): bool {
   return clearIdentities()
 }
 
-/** A thread ends. */
 export function ptEnd(thread: i32): void {
   finish(thread)
   noteUsed()

@@ -40,7 +40,6 @@ function pageAt(page: u32): usize {
   return pages.at + ((<usize>page) << PAGE_LOG)
 }
 
-/** The bits of a page. */
 function bitsAt(page: u32): usize {
   return filled.at + ((<usize>page) << 3)
 }

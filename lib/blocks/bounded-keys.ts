@@ -25,7 +25,6 @@ export class BoundedKeys {
     return slot >= 0 ? rows.values[slot] : this.add(lo, hi)
   }
 
-  /** The key of a row. */
   key(row: number): bigint {
     return wide(this.keys[2 * row + LO], this.keys[2 * row + HI])
   }

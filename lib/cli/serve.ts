@@ -7,7 +7,6 @@ const TOKEN_BYTES = 16
 /** The time limit for a connection to end, in milliseconds. */
 const GRACE_MS = 500
 
-/** A page that is served. */
 export interface ServedPage {
   /** The address of the page: on this machine alone, under a token that no one can guess. */
   readonly url: string

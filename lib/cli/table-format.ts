@@ -3,7 +3,6 @@ import { TABLE_FORMATS } from '../exports/tables/formats.js'
 import { UsageError, type Arguments } from './command.js'
 import { advice, COMPRESSED, ENDING, isDevice, namedFormat, refuseArrow, wireFormat } from './output-format.js'
 
-/** A format of tables. */
 type TableFormat = (typeof TABLE_FORMATS)[number]
 
 /** The format of a table, chosen like the format of events. @throws UsageError */

@@ -54,7 +54,6 @@ export function eventsBefore(batch: EventBatch, isLarge: (sizes: TextSizes, i: n
   return count
 }
 
-/** The strings of a list. */
 function sizesOf({ strings }: EventBatch, list: number): TextSizes {
   const ids = strings.listView(list)
   const { starts } = strings.flat()

@@ -116,7 +116,6 @@ export const FIELDS = [
   { name: 'fields', type: 'json' },
   { name: 'module', type: 'string' },
 ] as const satisfies readonly { name: string; type: FieldType }[]
-/** The name of a field of the core. */
 export type CoreFieldName = (typeof FIELDS)[number]['name']
 
 /** The storage types of fields of groups. */
@@ -132,10 +131,8 @@ export const GROUP_FIELDS = [
   { name: 'stream', type: 'u64' },
   { name: 'arena', type: 'string' },
 ] as const satisfies readonly { name: string; type: GroupFieldType }[]
-/** The name of a field of a group. */
 export type GroupFieldName = (typeof GROUP_FIELDS)[number]['name']
 
-/** The name of a field. */
 export type FieldName = CoreFieldName | GroupFieldName
 
 /** All fields, in canonical order. Positions are not bit numbers. */
@@ -232,7 +229,6 @@ export interface FieldSet {
   readonly groups: number
 }
 
-/** The set of any fields. */
 export function anyFieldSet(names: readonly FieldName[]): FieldSet {
   const isGroups = (name: FieldName): name is GroupFieldName => name in GroupBit
   return {

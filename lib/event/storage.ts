@@ -46,7 +46,6 @@ function setOf(...types: string[]): number {
   return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | FieldBit[field.name] : set), 0)
 }
 
-/** A column of any type. */
 export type Column = U64Column | Uint32Array | Int32Array | Uint8Array
 
 /** A column and its name. */

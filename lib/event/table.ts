@@ -10,7 +10,6 @@ export type TableType = 'u64' | 'u32' | 'i32' | 'code' | 'name' | 'names' | 'byt
 /** Columns from here on have their bit, less this, in the mask of groups. */
 export const GROUPED = 32
 
-/** A column of a table. */
 export interface TableColumn {
   readonly name: string
   readonly type: TableType
@@ -25,7 +24,6 @@ export interface TableColumn {
   readonly isAddress?: true
 }
 
-/** The values of a column. */
 export type TableValues = U64Column | Uint32Array | Int32Array | Uint8Array
 
 /** Rows of a table, in columns. */

@@ -30,7 +30,6 @@ export class Message {
     this.append(field, encoder.encode(text))
   }
 
-  /** A field with a message. */
   message(field: number, message: Message): void {
     this.append(field, message.view())
   }

@@ -19,7 +19,6 @@ export const cSource: TargetEntry = {
   load: async () => (await import('./c-source/index.js')).cSource,
 }
 
-/** The targets that are only written. */
 export const WRITE_ONLY: readonly TargetEntry[] = [cSource]
 
 /** All targets, those that a program has registered too. */

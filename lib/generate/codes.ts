@@ -26,7 +26,6 @@ export function leastOf(code: number, bits: number): number {
   return (ranges + ((code - exact) % ranges)) * 2 ** (octave - bits)
 }
 
-/** The number of codes. */
 export function widthOf(code: number, bits: number): number {
   const exact = 4 << bits
   return code < exact ? 1 : 2 ** (2 + Math.floor((code - exact) / (1 << bits)))

@@ -112,7 +112,6 @@ export class EventWriter {
     return block
   }
 
-  /** Frees a block. */
   free(thread: number, block: number): void {
     const address = this.address[block]
     this.places.give(address, this.list[block])
@@ -192,7 +191,6 @@ function setWords(words: Uint32Array, i: number, value: number): void {
   words[2 * i + HI] = Math.floor(value / WORD)
 }
 
-/** A source of calls. */
 export interface CallSource {
   /** Writes some calls, a bounded number. @returns false when there are no more */
   step(writer: EventWriter): boolean

@@ -8,7 +8,6 @@ import { MODEL_EVENTS, MODELS, MODEL_THREADS, MOST_SCALE, MOST_THREADS, type Mod
 import { Random } from './random.js'
 import { checkModel, type TraceModel } from './trace-model.js'
 
-/** The options of the generator. */
 export interface GenerateOptions {
   /** A classic benchmark. */
   readonly model?: ModelName

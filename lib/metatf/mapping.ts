@@ -67,7 +67,6 @@ export interface RecordMapping {
   readonly keys: ReadonlyMap<Field, string>
 }
 
-/** The mapping of a leaf. */
 export interface LeafMapping {
   readonly leaf: Leaf
   /**

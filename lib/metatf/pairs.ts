@@ -100,7 +100,6 @@ export function setPair(words: Uint32Array, p: number, value: bigint): void {
   words[2 * p + HI] = Number(BigInt.asUintN(32, value >> 32n))
 }
 
-/** The number of pair p. */
 export function getPair(words: Uint32Array, p: number): bigint {
   return wide(words[2 * p + LO], words[2 * p + HI])
 }

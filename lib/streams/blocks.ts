@@ -53,7 +53,6 @@ export function blocks(
 
 /** Options of `stackTable`. */
 export interface StackTableOptions extends TableWriterOptions {
-  /** The format of the table. */
   readonly to: TableFormatName
 }
 

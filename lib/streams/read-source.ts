@@ -24,7 +24,6 @@ type Chunks = Uint8Array | string | EventBatch | TraceEvent
 export type TraceSource =
   string | URL | Uint8Array | ArrayBuffer | Blob | AsyncIterable<Chunks> | Iterable<Chunks> | NodeJS.ReadableStream
 
-/** Options for reading a source. */
 export interface ReadSourceOptions extends Pick<DecodeAnyOptions, 'format' | 'decode'> {
   /** Ends reading with an AbortError, and closes the source. */
   readonly signal?: AbortSignal

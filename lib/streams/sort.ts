@@ -25,7 +25,6 @@ const MAX_FAN_IN = 64
  */
 const MEMORY_PER_BYTE = 3
 
-/** Options for sorting. */
 export interface SortOptions {
   /** The field that determines the order. */
   readonly by: OrderField

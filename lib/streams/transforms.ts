@@ -131,7 +131,6 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
   return Object.assign(stream, { result }) as object as VerifyStream
 }
 
-/** A stream that repairs its events. */
 export interface RepairStream extends EventStream<'events'> {
   /** The changes so far, with counts; see `REPAIRS`. */
   result(): ReadonlyMap<RepairName, number>

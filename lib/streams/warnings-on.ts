@@ -1,7 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Warn } from '../reading/run-stage.js'
 
-/** Has a stream emit warnings. */
 export function warningsOn(stream: EventEmitter): Warn {
   return (text) => void stream.emit('warning', text)
 }

@@ -284,7 +284,6 @@ class NameReader extends Numbers {
     return Number(value)
   }
 
-  /** The abbreviations at an offset. */
   private tableAt(offset: number): ReadonlyMap<number, Abbreviation> {
     const known = this.tables.get(offset)
     if (known !== undefined) return known

@@ -3,7 +3,6 @@ export class NumberedTexts {
   readonly all: string[] = []
   private readonly ids = new Map<string, number>()
 
-  /** The number of a text. */
   id(text: string): number {
     let id = this.ids.get(text)
     if (id === undefined) this.ids.set(text, (id = this.all.push(text) - 1))

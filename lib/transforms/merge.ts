@@ -20,7 +20,6 @@ const WINDOW_BYTES = 16 * BATCH_STRING_BYTES
 const ALL_WINDOW_BYTES = 8 * WINDOW_BYTES
 const LEAST_WINDOW_BYTES = BATCH_STRING_BYTES
 
-/** Options for merging. */
 export interface MergeOptions {
   /** The field that determines the order. */
   readonly by: OrderCheck.MergeOrder

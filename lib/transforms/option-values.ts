@@ -34,7 +34,6 @@ export const FAULTS = [
   'missing-end',
 ] as const
 
-/** The name of a fault. */
 export type FaultName = (typeof FAULTS)[number]
 
 /** The default limit of plausible sizes: 2^47, the address space of a process on today's 64-bit machines. */

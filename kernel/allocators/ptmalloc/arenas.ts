@@ -52,7 +52,6 @@ let cores: u32 = 0
 /** Whether the first heap of an arena shows the length of the data at its start. */
 export let learnsHeads: bool = false
 
-/** The main arena. */
 export const MAIN_ARENA: usize = ARENAS
 
 /**
@@ -95,12 +94,10 @@ export function numberOf(arena: usize): u32 {
   return <u32>(arena - ARENAS) / SIZE
 }
 
-/** The arena of a number. */
 export function arenaAt(number: u32): usize {
   return ARENAS + <usize>(number * SIZE)
 }
 
-/** The head of a bin. */
 export function headOf(arena: usize, bin: u32): u32 {
   return load<u32>(arena, HEADS) + bin * RECORD
 }

@@ -40,7 +40,6 @@ export function clearMap(): void {
   isOdd = isKeyed = false
 }
 
-/** Drops the map. */
 export function dropMap(): void {
   if (table != 0) giveRoom(table, log + 2)
   table = 0
@@ -140,7 +139,6 @@ function add(chunk: u32): void {
   set32(at(slot), chunk)
 }
 
-/** Adds a chunk. */
 export function mapAdded(chunk: u32): void {
   if (table != 0) add(chunk)
 }

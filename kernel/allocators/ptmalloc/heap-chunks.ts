@@ -3,7 +3,6 @@ import { mapAdded, mapRemoved } from './chunk-map'
 import * as Chunks from './chunks'
 import { set32, set64 } from './log'
 
-/** A new chunk. */
 export function newChunk(at: u64, bytes: u64, state: u8, arena: u32): u32 {
   let chunk = load<u32>(Chunks.FREE)
   if (chunk != 0) set32(Chunks.FREE, load<u32>(Chunks.records + chunk, Chunks.NEXT))

@@ -85,7 +85,6 @@ async function source(args: Arguments): Promise<Pick<GenerateOptions, 'model' | 
   return { model: args.value('model') as ModelName }
 }
 
-/** The model of a trace. */
 async function modelOf(path: string): Promise<TraceModel> {
   const survey = new TraceSurvey()
   const through = chain(

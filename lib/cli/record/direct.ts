@@ -20,7 +20,6 @@ export interface Recorded {
   readonly status: number
   /** The signal that ended it. */
   readonly signal?: string
-  /** The number of events. */
   readonly events: number
 }
 

@@ -29,7 +29,6 @@ ${shellWords([reader, ...readerWords(file, library, settings)])} ${command}
 `
 }
 
-/** Words for a shell. */
 function shellWords(words: readonly string[]): string {
   return words
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`))

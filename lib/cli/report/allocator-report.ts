@@ -8,7 +8,6 @@ import { UsageError } from '../command.js'
 import { FinalReport } from './final-report.js'
 import { otherTraces } from './mpatrol.js'
 
-/** Options of the report. */
 interface AllocatorReportOptions {
   readonly json?: boolean
   /** Which trace of the stream to take. Default 1, with a warning if there are more. */
@@ -62,7 +61,6 @@ function plain({ settings, versions, isRecognized, blocks, predicted }: Allocato
   return { allocator, bits, glibc, isCertain, blocks, predicted, settings: { version: settings.version, cores, stack } }
 }
 
-/** The report as text. */
 function allocatorText({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): string {
   if (settings === undefined || versions === undefined) return 'The trace has no blocks with address and size.\n'
   if (settings.allocator === 'jemalloc') return jemallocText(settings, isRecognized, blocks, predicted)

@@ -41,7 +41,6 @@ interface EventTableExports extends LiveExports, Globals<'written' | 'ROW_ENDS' 
   readonly unknown: { readonly value: bigint }
 }
 
-/** Options of an event table. */
 export interface EventTableOptions {
   /** Whether to show thread, function, file and line below each event. */
   sources?: boolean

@@ -5,7 +5,6 @@ import type { Statistics } from '../../transforms/statistics/result.js'
 import { FinalReport } from './final-report.js'
 import { statisticsWarnings } from './warnings.js'
 
-/** Options of a report. */
 interface StatisticsReportOptions {
   /** Makes the text of the report, in pieces. */
   print: (statistics: Statistics) => Iterable<string>

@@ -16,7 +16,6 @@ export const TABLES = {
   spans: BLOCK_COLUMNS,
   stacks: STACK_COLUMNS,
 } as const
-/** The name of a table. */
 export type TableName = keyof typeof TABLES
 
 /** Tables that queries of the others make, by name. */

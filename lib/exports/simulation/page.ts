@@ -7,7 +7,6 @@ import { poolSentence } from './pools.js'
 /** The moments of each curve: if the page would be too large, the next smaller number. */
 const MOMENTS = [1024, 256, 64, 16]
 
-/** Options of a page. */
 export interface SimulationPageOptions {
   /** The page without data: dist/page/simulation.html. */
   readonly template: string

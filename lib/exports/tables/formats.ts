@@ -2,7 +2,6 @@
  * The formats that tables are written in: data, for which no writer needs to be loaded.
  */
 
-/** A format of tables. */
 interface TableFormat {
   readonly name: string
   /** The endings of such files' names. */
@@ -19,5 +18,4 @@ export const TABLE_FORMATS = [
   { name: 'csv', extensions: ['.csv'], binary: false },
 ] as const satisfies readonly TableFormat[]
 
-/** The name of a format of tables. */
 export type TableFormatName = (typeof TABLE_FORMATS)[number]['name']

@@ -14,7 +14,6 @@ import { CARRIED, MAX_HEADER, MAX_ROWS } from './layout.js'
 import { Names } from './names.js'
 import { codeDictionaries, dictionaryMessage, endMark, schemaMessage } from './write-messages.js'
 
-/** Options of the Arrow encoder. */
 export interface ArrowEncodeOptions {
   /**
    * Give the fields of all groups columns from the start. By default, a second schema follows if later events have

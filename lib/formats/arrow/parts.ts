@@ -32,7 +32,6 @@ export function extentOf({ type, dictionary, buffers, children }: Column): Exten
 
 /** The parts of a record batch, or of a dictionary, in the order of its columns. */
 export class Parts {
-  /** The number of rows. */
   readonly rows: number
   private readonly nodes: Float64Array
   private readonly buffers: Float64Array

@@ -4,7 +4,6 @@ import { ArrowFault, ArrowLimit } from './fault.js'
 import type { FlatReader } from './flatbuffer-read.js'
 import { CONTINUES_KEY, Dictionary, Field, HEADER_KEY, Int, KeyValue, Schema, Type, Union } from './layout.js'
 
-/** A type of integers. */
 export interface IntType {
   readonly bits: 8 | 16 | 32 | 64
   readonly isSigned: boolean

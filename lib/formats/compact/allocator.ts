@@ -11,7 +11,6 @@ import type { CompactKernel } from './kernel.js'
 const SETTINGS_BYTES = 12
 const FLAG_LEARNS = 1
 
-/** The settings of an allocator as bytes. */
 export function settingsBytes(settings: AllocatorSettings | undefined): Uint8Array {
   if (settings === undefined) return new Uint8Array(0)
   const bytes = new Uint8Array(SETTINGS_BYTES)

@@ -34,7 +34,6 @@ const NOTHING = new Uint8Array(0)
 /** The minimum number of allocations needed to recognize the allocator. */
 const FEW_ALLOCATIONS = 32
 
-/** Options of the compact encoder. */
 export interface CompactEncodeOptions extends EncodeOptions {
   /** The level of the model: 1 is fast; 2, the default, takes a third fewer bytes and three times as long. */
   level?: CompactLevel

@@ -26,7 +26,6 @@ export class GroupWriter {
   private count = 0
   private readonly fields = new Map<number, FieldWriter>()
 
-  /** Adds events of a batch. */
   add({ groups, strings }: EventBatch, from: number, n: number): void {
     if (groups !== undefined) {
       for (let i = 0; i < n; i++) {

@@ -29,7 +29,6 @@ export interface CompactStart {
   readonly events: number
 }
 
-/** Totals as bytes. */
 export function totalsBytes({ traces, blocks, events }: Totals): Uint8Array {
   return words([traces, blocks, events])
 }

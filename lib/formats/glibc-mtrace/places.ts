@@ -44,7 +44,6 @@ export class Places {
   private function: Uint8Array | undefined
   private offset: Uint8Array = NOTHING
 
-  /** Begins a batch. */
   begin({ strings }: EventBatch): void {
     this.modules = Array.from({ length: strings.size })
     this.functions = Array.from({ length: strings.size })

@@ -13,7 +13,6 @@ import { ExtraFieldsReader } from './extra-fields-read.js'
 import { faultOf, hatfKernel, KernelState, Stop } from './kernel.js'
 import { MAX_RECORD_BYTES } from './layout.js'
 
-/** Options of the decoder. */
 export interface HatfDecodeOptions {
   /** Remove the alloc and free records that are part of a realloc, so that they do not count twice. Default true. */
   fold?: boolean

@@ -17,7 +17,6 @@ import { configure, looksAhead } from './plan/configure.js'
 import { strategiesOf, type StrategyOptions } from './plan/strategies.js'
 import { Records, WINDOW_RECORDS } from './records.js'
 
-/** Options of the encoder. */
 export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
   /**
    * Keep what HATF cannot represent: fields in the records' attributes, events and the trace header in comments.

@@ -39,7 +39,6 @@ interface BadLine {
   readonly place: Required<TracePosition>
 }
 
-/** Options of the decoder. */
 export interface HeapmonDecodeOptions extends TextDecodeOptions {
   /**
    * Skip, report and count lines that match no rule or are too long, instead of failing at the first. Default false.

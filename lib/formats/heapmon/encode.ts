@@ -25,7 +25,6 @@ const [THREAD_WIDTH, TIME_WIDTH, ADDRESS_WIDTH, SIZE_WIDTH, TYPE_WIDTH] = Layout
 /** An upper bound for a line without its type and its stack. */
 const MAX_NUMBERS = 512
 
-/** Options of the encoder. */
 export interface HeapmonEncodeOptions extends EncodeOptions {
   /** Write a header row even if the input had none. Default false. */
   headerRow?: boolean

@@ -35,7 +35,6 @@ export class Clock {
     private readonly losses: Losses,
   ) {}
 
-  /** Begins a trace. */
   begin({ format, timeUnit }: TraceHeader): void {
     this.perMillisecond = PER_MILLISECOND[timeUnit ?? 'us']
     this.base = format === NAME ? 0 : undefined

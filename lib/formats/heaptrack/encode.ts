@@ -18,7 +18,6 @@ import { placeFrame } from './place.js'
 import { Clock } from './clock.js'
 import { CUT, EXACT, NODE_SHIFT, Written } from './written.js'
 
-/** Options of the encoder. */
 export interface HeaptrackEncodeOptions extends EncodeOptions {
   /**
    * Write an interpreted file, which heaptrack's own programs open, even if the trace was read from a raw one. Default

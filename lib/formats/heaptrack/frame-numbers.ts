@@ -41,7 +41,6 @@ export class FrameNumbers {
     return (this.known[id] = this.of((this.strings as StringTable).text(id)))
   }
 
-  /** The number of a text. */
   of(text: string): number {
     const known = this.numbers.get(text)
     if (known !== undefined) return known

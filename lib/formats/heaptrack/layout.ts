@@ -61,7 +61,6 @@ export interface HeaptrackLayout {
 /** The layout of traces from other formats. */
 export const DEFAULT_LAYOUT: HeaptrackLayout = { raw: false, heaptrack: '1.4.0', version: 3 }
 
-/** The header of a trace. */
 export function headerOf(layout: HeaptrackLayout): TraceHeader {
   return { format: NAME, timeUnit: 'us', layout: { ...layout } }
 }

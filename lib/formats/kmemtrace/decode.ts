@@ -6,7 +6,6 @@ import { locateRecords } from './detect.js'
 import { FORMAT, LAYOUTS, LAYOUT_OPTIONS, coreSize, headerOf, type KmemtraceLayout } from './layout.js'
 import { RecordReader } from './records.js'
 
-/** Options of the decoder. */
 export interface KmemtraceDecodeOptions {
   /** The layout of the records. Default: detected from the first records. */
   layout?: KmemtraceLayout['layout']

@@ -6,13 +6,11 @@ import { LogDecoder } from '../../text/log-decoder.js'
 import { ltraceKernel, type LtraceKernel } from './kernel.js'
 import { HEADER, MAX_LINE, NAME } from './layout.js'
 
-/** Options of the decoder. */
 export interface LtraceDecodeOptions extends TextDecodeOptions {
   /** Include the calls that an allocator's function makes during a call. Default false. */
   inner?: boolean
 }
 
-/** Decodes the logs of ltrace. */
 export class LtraceDecoder extends LogDecoder {
   private own: LtraceKernel | undefined
   private readonly inner: boolean

@@ -9,7 +9,6 @@ import { FAULT, FULL, SHORT } from '../../kernel/layouts/mtrc.js'
 import { failure, mtrcKernel, stringsOf, tooManyBlocks, type MtrcKernel } from './kernel.js'
 import { FORMAT, hasSources, headerLength, MAGIC, readHeader, RECORD, type MtrcLayout } from './layout.js'
 
-/** Options of the decoder. */
 export interface MtrcDecodeOptions {
   /**
    * Give frees and reallocations the address and size of the block that their index refers to. Costs memory in

@@ -125,7 +125,6 @@ export abstract class ColumnReader {
   /** Uses the dictionary of the row group, of `count` values; undefined for none. */
   protected abstract setDictionary(bytes: Uint8Array | undefined, count: number): void
 
-  /** Begins a data page. */
   protected abstract beginPage(page: DataPage): void
 
   /** Reads some values of the page, at least one. */

@@ -11,7 +11,6 @@ import { CARRIED } from '../arrow/layout.js'
 import { MAX_FRAMES, MAX_TEXT, MAX_TRACES, TRACES_KEY, TRUNCATED_KEY, type CodecName } from './layout.js'
 import { ParquetWriter } from './writer.js'
 
-/** Options of the encoder. */
 export interface ParquetEncodeOptions {
   /** The compression of pages. Default `snappy`; `zstd` needs Node 22.15 or newer. */
   codec?: CodecName

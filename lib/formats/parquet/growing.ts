@@ -1,4 +1,3 @@
-/** Bytes that grow. */
 export class GrowingBytes {
   bytes = new Uint8Array(0)
   length = 0

@@ -21,7 +21,6 @@ export interface Group {
   readonly chunks: readonly Chunk[]
 }
 
-/** The index of a file. */
 export interface FileIndex {
   readonly rows: number
   readonly columns: readonly ColumnShape[]

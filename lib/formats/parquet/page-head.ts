@@ -1,7 +1,6 @@
 import { ParquetFault } from './fault.js'
 import { CompactInput } from './thrift-read.js'
 
-/** The head of a page. */
 export interface PageHead {
   /** Its kind, as in `PageKind`. */
   readonly kind: number

@@ -9,7 +9,6 @@ import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode 
 interface RowGroup {
   readonly at: number
   readonly rows: number
-  /** Its number of columns. */
   columns: number
   chunks: Uint8Array
   /** The length of its columns before compression, and as they are. */

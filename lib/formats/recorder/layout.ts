@@ -85,7 +85,6 @@ export const SIGNALS: readonly string[] = (
   'XCPU XFSZ VTALRM PROF WINCH IO PWR SYS'
 ).split(' ')
 
-/** The header of a trace. */
 export function headerOf(version: number, process?: number, command?: string): TraceHeader {
   return {
     format: NAME,

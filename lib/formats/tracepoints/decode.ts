@@ -11,7 +11,6 @@ import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './la
 const UNREAD = 'skipped events in a layout that is not read (perf script: run it without -F, or with comm and tid)'
 const HIDDEN = 'events whose address the kernel hid, which count as failed allocations and frees of null'
 
-/** Options of the decoder. */
 export interface TracepointsDecodeOptions extends TextDecodeOptions {
   /** Bytes of a page, a power of two: addresses and sizes of pages are multiples of it. Default 4096. */
   pageSize?: number

@@ -3,7 +3,6 @@
 /** The models of traces: classic benchmarks of allocators. */
 export const MODELS = ['mstress', 'larson', 'random', 'sh6bench', 'xmalloc'] as const
 
-/** The name of a model. */
 export type ModelName = (typeof MODELS)[number]
 
 /** The threads of each model, unless others are asked for. */

@@ -19,7 +19,6 @@ const NO_EVENTS = new EventBatch(0, 0, { format: '' })
 const MIN_CAPACITY = 16
 const USUAL_BYTES_PER_EVENT = 20
 
-/** Options of the decoder. */
 export interface AsciiDecodeOptions extends TextDecodeOptions {
   /** The format's name in headers and messages. Default `metatf-ascii`. */
   name?: string

@@ -136,7 +136,6 @@ export class AsciiWriter extends EventWriter {
   }
 }
 
-/** Options of the encoder. */
 export interface AsciiEncodeOptions extends EncodeOptions {
   /** The format's name in headers and messages. Default `metatf-ascii`. */
   name?: string

@@ -24,7 +24,6 @@ import { BinaryReader, FAULT, INCOMPLETE } from './reader.js'
 import { TableSection, type ReadAt } from './table-section.js'
 import { Tables } from './tables.js'
 
-/** Options of the decoder. */
 export interface BinaryDecodeOptions {
   /** Whether the trace begins with a header. Default: if it begins with the magic number. */
   header?: boolean

@@ -19,7 +19,6 @@ import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../names.js'
 import { TableWriter } from './packer.js'
 
-/** Options of the encoder. */
 export interface BinaryEncodeOptions extends EncodeOptions {
   /** Begin with a header. Default: as in the input, otherwise true. */
   header?: boolean

@@ -133,7 +133,6 @@ export function formatFileHeader(header: Omit<FileHeader, 'length'>): Uint8Array
   return bytes
 }
 
-/** The length of a header in bytes. */
 export function headerLength(nameBytes: number, sections: number): number {
   return HEAD + nameBytes + sections * SECTION_HEAD
 }

@@ -101,7 +101,6 @@ export type Argument = readonly [
   type: 'number' | 'signed' | 'value' | 'section' | 'elements',
 ]
 
-/** The name of an interpretation. */
 export type InterpretationName = keyof typeof INTERPRETATIONS
 
 /** Puts a property into a table. Throws a DtdError if the field has it already. */

@@ -34,7 +34,6 @@ export function getUint(at: string, width: number, little: boolean): Code {
 interface Scope {
   /** Whether it is the event, and not inside of a repetition. */
   readonly once: boolean
-  /** Code for its end. */
   readonly atEnd: Code[]
 }
 
@@ -94,7 +93,6 @@ export class ReadCode {
     })
   }
 
-  /** Reads the fields of an object. */
   private object(fields: readonly Field[], once: boolean): Code {
     const scope: Scope = { once, atEnd: [] }
     return [this.fields(fields, scope), ...scope.atEnd].join('\n')

@@ -38,7 +38,6 @@ export class SpillFile {
   /** The file's name, if it must keep one. */
   private readonly path: string | undefined
 
-  /** @param folder the folder for it */
   constructor(private readonly folder: string) {
     const { descriptors, path } = openTemporary(folder)
     this.fd = descriptors[0]

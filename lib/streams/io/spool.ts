@@ -30,7 +30,6 @@ export class Spool {
   private fault: TemporaryFileError | undefined
   private turn: Promise<unknown> = Promise.resolve()
 
-  /** @param folder the folder for it */
   constructor(private readonly folder: string) {}
 
   /** The events of a source, once all of them are decoded; then its error, if it fails. */

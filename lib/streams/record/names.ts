@@ -1,7 +1,6 @@
 /** The names of all recorders, in the order in which they are tried. */
 export const RECORDER_NAMES = ['recorder', 'heaptrack', 'glibc', 'valgrind', 'ltrace', 'perf'] as const
 
-/** The name of a recorder. */
 export type RecorderName = (typeof RECORDER_NAMES)[number]
 
 /** The number of frames of a stack that heapflow's own recorder keeps by default. */

@@ -32,7 +32,6 @@ const { existing: LAST_OF_BLOCKS, existing: EXISTING, 'process-end': PROCESS_END
 const { address: HAS_ADDRESS, size: HAS_SIZE, time: HAS_TIME, api: HAS_API } = FieldBit
 const { process: HAS_PROCESS, thread: HAS_THREAD, oldAddress: HAS_OLD_ADDRESS } = FieldBit
 
-/** Options of the table of blocks. */
 export interface BlockTableOptions {
   /** Write a row for each size of a block, so also when a realloc resizes it. Default false. */
   readonly spans?: boolean

@@ -17,12 +17,10 @@ export const ENDINGS = [
   /** The block was never freed: it was live when its process or its trace ended. */
   'live',
 ] as const
-/** The name of an ending. */
 export type EndingName = (typeof ENDINGS)[number]
 
 const UNITS = ['ns', 'us'] as const satisfies readonly TimeUnit[]
 
-/** The code of each unit of time. */
 export const UNIT_CODE: Readonly<Record<TimeUnit, number>> = { ns: 0, us: 1 }
 
 /**
@@ -103,7 +101,6 @@ const column = (name: keyof BlockRow, type: TableColumn['type'], rest: Partial<T
 })
 const always = { f: -1 } as const
 
-/** The columns of the table of blocks. */
 export const BLOCK_COLUMNS: readonly TableColumn[] = [
   { name: 'trace', type: 'u32', ...always },
   { name: 'birth', type: 'u64', ...always },

@@ -28,7 +28,6 @@ const {
   timeUnit: TIME_UNIT_BIT,
 } = RowBit
 const { time: HAS_TIME, api: HAS_API, thread: HAS_THREAD } = FieldBit
-/** The codes of endings. */
 export const [FREE, REALLOC, RESIZE, OVERLAP, LIVE] = ENDINGS.map((_, code) => code) as [
   number,
   number,
@@ -40,7 +39,6 @@ const ALL_BITS = 0xffff_ffff
 
 /** The position of the table in the stream. */
 export interface StreamMoment {
-  /** The number of the trace. */
   trace: number
   /** The code of its unit of time, -1 if it has none. */
   unit: number

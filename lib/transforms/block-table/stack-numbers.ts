@@ -12,7 +12,6 @@ const MAX_NAME_BYTES = 67_108_864
 const STACK_ROWS = 1024
 const HAS_STACK = 0
 
-/** The columns of the table of stacks. */
 export const STACK_COLUMNS: readonly TableColumn[] = [
   { name: 'stackId', type: 'u32', f: -1 },
   // All rows have a list, but lists without a bit are not written.

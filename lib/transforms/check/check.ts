@@ -44,7 +44,6 @@ export interface CheckedBudget extends Budget, Pick<BudgetGroup, 'at' | 'each'> 
   readonly sites?: readonly ChangedSite[]
 }
 
-/** The result of a check. */
 export interface CheckResult {
   /** `beyond` if any budget is beyond; otherwise `unknown` if any is unknown. */
   readonly verdict: Verdict
@@ -57,7 +56,6 @@ export interface CheckResult {
   readonly budgets: readonly CheckedBudget[]
 }
 
-/** Options of a check. */
 export interface CheckOptions {
   /** The number of sites that are named for each budget. Default: 5. */
   readonly sites?: number
@@ -153,7 +151,6 @@ type Judged = Pick<
   readonly oldRun?: number
 }
 
-/** Judges one budget. */
 function judge({ figure, rule, limit }: Budget, runs: readonly Measures[], baseline: readonly Measures[]): Judged {
   const compared = rule === 'grow' ? baseline : []
   const all = [...runs, ...compared].map((one) => one[figure] ?? { unknown: 'the trace does not have it' })

@@ -41,7 +41,6 @@ export const Op = {
 
 /** The ways to keep the order between threads. */
 export const ORDERS = ['epochs', 'lifetimes', 'total'] as const
-/** The name of an order. */
 export type OrderName = (typeof ORDERS)[number]
 /** The default number of events of an epoch. */
 export const EPOCH_EVENTS = 1000

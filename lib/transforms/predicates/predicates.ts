@@ -124,7 +124,6 @@ export function onCpu(cpus: readonly (bigint | number)[]): Predicate {
   }
 }
 
-/** A field with names. */
 export type NamedField = 'function' | 'file' | 'module' | 'type' | 'stack'
 
 /** The field, or some frame of the stack, matches. */

@@ -66,7 +66,6 @@ export interface Profile {
 /** The moment of the live figures: the end of the trace, its peak, or a moment in it. */
 export type ProfileMoment = Moment | 'end'
 
-/** Options of a profile. */
 export interface ProfileOptions {
   /** The moment of the live figures; the end of the trace if absent. */
   readonly at?: ProfileMoment

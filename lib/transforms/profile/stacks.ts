@@ -95,7 +95,6 @@ class FrameTable {
     this.idOfName = new Int32Array(keys.names.size).fill(UNSET)
   }
 
-  /** The number of a frame. */
   id(frame: Frame): number {
     const key = `${frame.name}\0${frame.file ?? ''}\0${frame.line ?? ''}\0${frame.module ?? ''}`
     let id = this.ids.get(key)

@@ -36,7 +36,6 @@ export type RepairName = keyof typeof REPAIRS
 /** The largest window, in events. */
 export const MAX_REPAIR_WINDOW = 2 ** 24
 
-/** Options of a repair. */
 export interface RepairOptions {
   /** The number of events ahead in which a late free is searched, at most 16,777,216. Default 16,384. */
   readonly window?: number

@@ -188,7 +188,6 @@ export class Window {
     return this.head < this.tail ? this.head % this.capacity : NONE
   }
 
-  /** The batch of the event at a place. */
   batch(place: number): EventBatch {
     return this.held[this.batchOf[place] - this.base].batch
   }

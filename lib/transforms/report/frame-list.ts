@@ -21,7 +21,6 @@ export class FrameList {
   /** @param longest the maximum number of characters of names */
   constructor(private readonly longest: number) {}
 
-  /** The number of a frame. */
   id({ name, file, line, module }: Frame): number {
     const key = `${name}\0${file ?? ''}\0${line ?? ''}\0${module ?? ''}`
     let id = this.ids.get(key)

@@ -45,7 +45,6 @@ const SHARED = [
   ['PROCESSES', 4],
 ] as const
 
-/** The kernel of one report. */
 export class ReportKernel extends CountingKernel<ReportExports> {
   constructor() {
     super('report')

@@ -51,7 +51,6 @@ export const REPORT_LIMITS: readonly [ReportLimits, ...ReportLimits[]] = [
   { nodes: 500, sites: 50, changes: 500, problems: 50, name: 64, moments: 64 },
 ]
 
-/** Options of the data of a report. */
 export interface ReportDataOptions {
   /** The name of the trace; `trace` if absent. */
   readonly name?: string

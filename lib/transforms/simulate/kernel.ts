@@ -33,7 +33,6 @@ interface SimulateExports
   setArenas(count: number, bytes: number, threshold: number): void
 }
 
-/** The kernel of one simulation. */
 export class SimulateKernel extends CountingKernel<SimulateExports> {
   constructor(private readonly settings: SimulateSettings) {
     super('simulate')

@@ -20,7 +20,6 @@ export const POLICIES = [
   'ideal',
 ] as const
 
-/** The name of a policy. */
 export type PolicyName = (typeof POLICIES)[number]
 
 /** The orders in which first fit searches free blocks. The position of each is its number in the kernel. */

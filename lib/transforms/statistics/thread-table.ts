@@ -102,7 +102,6 @@ export class ThreadTable {
     return threads.toSorted((a, b) => b.statistics.events - a.statistics.events)
   }
 
-  /** The thread of a row. */
   name(row: number): Thread {
     if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
     const name = this.names.get(row)

@@ -5,7 +5,6 @@ import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { Statistics, TimeStatistics } from './result.js'
 
 const HAS_TIME = FieldBit.time
-/** The number of units in a second. */
 const PER_SECOND: Readonly<Record<TimeUnit, number>> = { ns: 1e9, us: 1e6 }
 
 /** The amounts in a span of time: events, allocations and their bytes. */
@@ -48,7 +47,6 @@ export class Times {
   private before = NOTHING
   private timed = NOTHING
 
-  /** Begins a trace. */
   begin(header: TraceHeader): void {
     if (this.traces++ === 0) this.unit = header.timeUnit
     this.counts = header.timeUnit === this.unit

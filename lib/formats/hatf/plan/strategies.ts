@@ -58,7 +58,6 @@ export interface StrategyOptions {
   attributesEncoding?: StrategyName<'attributes'>
 }
 
-/** The default preset. */
 export const DEFAULT_PRESET = 'best'
 
 /** The strategy of each field. @throws RangeError on an unknown preset */
@@ -78,7 +77,6 @@ export function strategiesOf(options: StrategyOptions): Strategies {
   }
 }
 
-/** The names of the strategies of a field. */
 export function strategyNames(field: keyof Strategies): string[] {
   return Object.keys(STRATEGIES[field])
 }

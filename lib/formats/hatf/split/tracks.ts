@@ -3,7 +3,6 @@ import { checkOptions, type OptionNames } from '../../../event/options.js'
 import { FieldStates } from '../fields.js'
 import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Tag, metadataLength } from '../layout.js'
 
-/** The name of a HATF field. */
 export type HatfField = (typeof FIELD_NAMES)[number]
 
 /** What to separate from the records. */

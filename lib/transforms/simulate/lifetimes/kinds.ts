@@ -90,7 +90,6 @@ export class AllocationKinds {
     return number === NONE ? undefined : number
   }
 
-  /** The site and the size of a kind. */
   siteSize(kind: number): SiteSize {
     const number = this.pairs.high(kind)
     const { frames } = this
