@@ -1,7 +1,7 @@
 /** The end of a line: the result and the duration of a call. */
 
 import { decimal } from '../shared/numbers'
-import { SPACE, DOT, LESS, GREATER, EQUALS, EPOCH, NANOS, NUMBER, fraction, value } from './scan'
+import { SPACE, CLOSE, DOT, LESS, GREATER, EQUALS, EPOCH, NANOS, NUMBER, fraction, value } from './scan'
 
 /** The text after the arguments. */
 export const NOWHERE: u32 = 0
@@ -15,7 +15,7 @@ export let hasDuration: bool = false
 
 /**
  * Searches backwards from the end of the line to `p` for `) = RESULT`, `<unfinished ...>` or `<no return ...>`, because
- * arguments may contain anything.
+ * arguments may contain anything. Some builds write `)= RESULT` in lines that reach the column of results.
  */
 export function readEnd(p: usize, end: usize): u32 {
   hasDuration = false
@@ -38,7 +38,8 @@ export function readEnd(p: usize, end: usize): u32 {
   }
   let begin = q
   while (begin > p && load<u8>(begin - 1) != SPACE) begin--
-  if (begin < p + 3 || load<u8>(begin - 2) != EQUALS || load<u8>(begin - 3) != SPACE) return NOWHERE
+  if (begin < p + 3 || load<u8>(begin - 2) != EQUALS) return NOWHERE
+  if (load<u8>(begin - 3) != SPACE && load<u8>(begin - 3) != CLOSE) return NOWHERE
   store<u64>(RESULT, 0)
   // <void> is the result of free.
   if (load<u8>(begin) == LESS) return RETURNED

@@ -13,9 +13,9 @@ const LINE = new RegExp(
     /^(?:\[pid +\d+\](?= )|\d+(?= ))? {0,40}/.source,
     /(?:\d\d:\d\d:\d\d(?:\.\d{6})? |\d+\.\d{6} )?(?:\[0x[0-9a-f]+\] )? {0,40}/.source,
     `(?:(?:[^\\s()"]{1,100}->[\\w ]+|\\w+@[\\w.+-]+|SYS_\\w+|__libc_start_main|${CALLS})`,
-    /\([^\n]*(?: = |<unfinished|<no return|$)/.source,
+    /\([^\n]*(?:[ )]= |<unfinished|<no return|$)/.source,
     // Many programs begin with calls of other functions. strace prints no such results.
-    /|\w+\([^\n]*\) += (?:nil|\(nil\)|<void>|")/.source,
+    /|\w+\([^\n]*\) *= (?:nil|\(nil\)|<void>|")/.source,
     ')',
   ].join(''),
   'm',

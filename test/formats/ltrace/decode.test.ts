@@ -56,6 +56,13 @@ describe('calls', () => {
     ],
     ['malloc@libc.so.6(5) = 0', { address: 0n }],
     ['malloc(5) = nil', { address: 0n }],
+    // Of some builds, where the line reaches the column of results.
+    ['app->operator new(unsigned long)(88, 0x7f, 0x55)= 0x10', { api: 'new', address: 16n, module: 'app' }],
+    [
+      '1.000000 malloc@libc.so.6(5, 0x7f)= 0x10 <0.000001>',
+      { address: 16n, time: 1_000_000_000n, endTime: 1_000_001_000n },
+    ],
+    ['malloc(5 <unfinished ...>\n<... malloc resumed> )= 0x10', { address: 16n }],
     ['malloc(5) = NULL', { address: 0n }],
     ['calloc(3, 4) = 0x10', { api: 'calloc', size: 12n, count: 3n }],
     ['realloc(0x10, 4) = 0x20', { kind: 'realloc', oldAddress: 16n, address: 32n, size: 4n }],
@@ -381,6 +388,8 @@ describe('a log that begins with calls of other functions', () => {
     '[pid 7] 21:04:13.832372 getenv("HOME")           = (nil)',
     'setlocale(LC_ALL, "")                            = "C.UTF-8"',
     '7 1.000000 srand(7)                              = <void>',
+    'app->mpz_init_set_ui(0x7ffffb01f830, 41, 0x7ffffb01f988, 0x400c60)= 1',
+    'bindtextdomain("coreutils", "/usr/share/locale")= "/usr/share/locale"',
     'operator new(unsigned long)(72, 0x7ffe)          = 0x55d0',
   ])('is recognized by the line %j', (line) => {
     expect(sniff(Buffer.from(`isatty(1)                                        = 0\n${line}\n`))).toBe(true)
