@@ -2,7 +2,7 @@
 
 import { bit, codeTree, entryAt, freshen, isEncoding, mixed, pairBit } from './coder'
 import { addDraft, draft, fieldsOf, FORMS, isSound, setValueAt, THREAD_FIELDS, valueAt } from './descriptors'
-import { BYTE, F_API, F_CALL_SITE, F_HEAP, F_LINE, LIST, NAME, sortOf, WORD } from './fields'
+import { BYTE, F_API, F_CALL_SITE, F_HEAP, F_LINE, LIST, NAME, sortOf, WORD } from '../shared/fields'
 import { codeList, codeName } from './name-codes'
 import { folded, pairNumber, unfolded } from './numbers'
 

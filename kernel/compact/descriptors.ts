@@ -5,7 +5,7 @@
 
 import { HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD } from '../shared/event'
 import { isEncoding } from './coder'
-import { sortOf, LIST, NAME, valueOf } from './fields'
+import { sortOf, LIST, NAME, valueOf } from '../shared/fields'
 import { numberOfList, numberOfName } from './names'
 
 /** The fields whose values are in the descriptor: api, node, heap, sizes and counts, and the origin of the call. */

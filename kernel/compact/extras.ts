@@ -2,7 +2,7 @@
 
 import { HAS_TIME } from '../shared/event'
 import { bit, entryAt, freshen, isEncoding, mixed, pairBit } from './coder'
-import { F_CPU, F_END_TIME, F_INDEX, F_PRESENT, F_SEQUENCE, F_TIME, setValue, valueOf } from './fields'
+import { F_CPU, F_END_TIME, F_INDEX, F_PRESENT, F_SEQUENCE, F_TIME, setValue, valueOf } from '../shared/fields'
 import { codeName } from './name-codes'
 import { numberOfName, outName } from './names'
 import { folded, pairNumber, unfolded } from './numbers'

@@ -4,7 +4,7 @@ import { CALLOC, MALLOC, MEMALIGN, REALLOC } from '../../lib/kernel/layouts/allo
 import * as Event from '../shared/event'
 import { simCall, simHandle, simRelease, simSettle, simStart, simThreadEnd } from '../allocators/simulator'
 import { described, Descriptor, MAKES, MOVES } from './descriptors'
-import { F_ALIGNMENT, F_API, F_COUNT, F_SIZE } from './fields'
+import { F_ALIGNMENT, F_API, F_COUNT, F_SIZE } from '../shared/fields'
 
 /** Whether an allocator is simulated. */
 export let isSimulating: bool = false

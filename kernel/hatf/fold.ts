@@ -5,6 +5,7 @@
 
 import * as Column from '../shared/columns'
 import * as Event from '../shared/event'
+import { setValue, valueOf } from '../shared/fields'
 
 /** The maximum number of events before a realloc that can be its components. */
 const FOLD_WINDOW: u32 = 64
@@ -90,79 +91,17 @@ function takeOverAttributes(component: u32, row: u32): void {
 
 /** The fields copied for every row. */
 const USUAL: u32 = Event.HAS_SIZE | Event.HAS_ADDRESS | Event.HAS_OLD_ADDRESS | Event.HAS_OUTCOME | Event.HAS_THREAD
-const BYTE_FIELDS: u32 = Event.HAS_API | Event.HAS_OUTCOME
-const WORD_FIELDS: u32 =
-  Event.HAS_CPU |
-  Event.HAS_NODE |
-  Event.HAS_SEQUENCE |
-  Event.HAS_GFP_FLAGS |
-  Event.HAS_FUNCTION |
-  Event.HAS_FILE |
-  Event.HAS_LINE |
-  Event.HAS_TYPE |
-  Event.HAS_STACK |
-  Event.HAS_TEXT |
-  Event.HAS_ATTRIBUTES |
-  Event.HAS_CODE |
-  Event.HAS_FIELDS |
-  Event.HAS_MODULE
-
-/** The columns by the bit of their field. */
-const COLUMNS = memory.data<usize>([
-  Column.API,
-  Column.PROCESS,
-  Column.THREAD,
-  Column.CPU,
-  Column.NODE,
-  Column.SEQUENCE,
-  Column.TIME,
-  Column.END_TIME,
-  Column.HEAP,
-  Column.INDEX,
-  Column.ADDRESS,
-  Column.OLD_ADDRESS,
-  Column.SIZE,
-  Column.ELEMENTS,
-  Column.ELEMENT_SIZE,
-  Column.ALIGNMENT,
-  Column.USABLE,
-  Column.PRESENT,
-  Column.GFP_FLAGS,
-  Column.CALL_SITE,
-  Column.OUTCOME,
-  Column.FUNCTION,
-  Column.FILE,
-  Column.LINE,
-  Column.TYPE,
-  Column.STACK,
-  Column.TEXT,
-  Column.ATTRIBUTES,
-  Column.CODE,
-  Column.FIELDS,
-  Column.MODULE,
-])
 
 /** Copies one event over another. All events have only fields of the set. */
 function moveRow(from: u32, to: u32, fields: u32): void {
   store<u8>(Column.KIND + to, load<u8>(Column.KIND + from))
   store<u8>(Column.OUTCOME + to, load<u8>(Column.OUTCOME + from))
-  move4(Column.MASK, from, to)
+  store<u32>(Column.MASK + ((<usize>to) << 2), load<u32>(Column.MASK + ((<usize>from) << 2)))
   move8(Column.SIZE, from, to)
   move8(Column.ADDRESS, from, to)
   move8(Column.OLD_ADDRESS, from, to)
   move8(Column.THREAD, from, to)
-  for (let rest = fields & ~USUAL; rest != 0; rest &= rest - 1) {
-    const f = ctz(rest)
-    const column = load<usize>(COLUMNS + ((<usize>f) << 2))
-    const bit: u32 = 1 << f
-    if ((bit & BYTE_FIELDS) != 0) store<u8>(column + to, load<u8>(column + from))
-    else if ((bit & WORD_FIELDS) != 0) move4(column, from, to)
-    else move8(column, from, to)
-  }
-}
-
-function move4(column: usize, from: u32, to: u32): void {
-  store<u32>(column + ((<usize>to) << 2), load<u32>(column + ((<usize>from) << 2)))
+  for (let rest = fields & ~USUAL; rest != 0; rest &= rest - 1) setValue(ctz(rest), to, valueOf(ctz(rest), from))
 }
 
 function move8(column: usize, from: u32, to: u32): void {

@@ -1,6 +1,6 @@
 /** The fields of events by number: the address and width of the column, and the kind of its values. */
 
-import * as columns from '../shared/columns'
+import * as Column from './columns'
 
 /** Fields by their bits. */
 export const F_API: u32 = 0
@@ -30,37 +30,37 @@ const SORTS: StaticArray<u8> = [
 ]
 
 const AT: StaticArray<usize> = [
-  columns.API,
-  columns.PROCESS,
-  columns.THREAD,
-  columns.CPU,
-  columns.NODE,
-  columns.SEQUENCE,
-  columns.TIME,
-  columns.END_TIME,
-  columns.HEAP,
-  columns.INDEX,
-  columns.ADDRESS,
-  columns.OLD_ADDRESS,
-  columns.SIZE,
-  columns.ELEMENTS,
-  columns.ELEMENT_SIZE,
-  columns.ALIGNMENT,
-  columns.USABLE,
-  columns.PRESENT,
-  columns.GFP_FLAGS,
-  columns.CALL_SITE,
-  columns.OUTCOME,
-  columns.FUNCTION,
-  columns.FILE,
-  columns.LINE,
-  columns.TYPE,
-  columns.STACK,
-  columns.TEXT,
-  columns.ATTRIBUTES,
-  columns.CODE,
-  columns.FIELDS,
-  columns.MODULE,
+  Column.API,
+  Column.PROCESS,
+  Column.THREAD,
+  Column.CPU,
+  Column.NODE,
+  Column.SEQUENCE,
+  Column.TIME,
+  Column.END_TIME,
+  Column.HEAP,
+  Column.INDEX,
+  Column.ADDRESS,
+  Column.OLD_ADDRESS,
+  Column.SIZE,
+  Column.ELEMENTS,
+  Column.ELEMENT_SIZE,
+  Column.ALIGNMENT,
+  Column.USABLE,
+  Column.PRESENT,
+  Column.GFP_FLAGS,
+  Column.CALL_SITE,
+  Column.OUTCOME,
+  Column.FUNCTION,
+  Column.FILE,
+  Column.LINE,
+  Column.TYPE,
+  Column.STACK,
+  Column.TEXT,
+  Column.ATTRIBUTES,
+  Column.CODE,
+  Column.FIELDS,
+  Column.MODULE,
 ]
 
 /** The kinds of values of fields. */
