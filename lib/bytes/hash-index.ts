@@ -1,3 +1,5 @@
+import { widened } from './widened.js'
+
 /**
  * Finds numbers from 0 on by the hash of what they stand for, which the owner keeps and compares: the table for bytes,
  * records and whatever else is not a key of 64 bits. Chains in typed arrays: 8 bytes for each number, and 4 for each of
@@ -69,7 +71,5 @@ export class HashIndex {
 
 /** A copy with room for an index, and four times the room. Unused room takes no memory of the machine. */
 function longer(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
-  const copy = new Int32Array(Math.max(4 * array.length, index + 1))
-  copy.set(array)
-  return copy
+  return widened(array, Math.max(4 * array.length, index + 1))
 }

@@ -1,3 +1,4 @@
+import { widened } from '../bytes/widened.js'
 import { hashBytes } from '../bytes/hash.js'
 import { HashIndex } from '../bytes/hash-index.js'
 import type { StackTree } from './stack-tree.js'
@@ -255,9 +256,7 @@ export class StringTable {
 
 /** A copy with four times the room, and for at least `n` words. Unused room takes no memory of the machine. */
 function longer(array: Uint32Array<ArrayBuffer>, n = 16): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(Math.max(16, array.length * 4, n))
-  copy.set(array)
-  return copy
+  return widened(array, Math.max(16, array.length * 4, n))
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -1,3 +1,5 @@
+import { widened } from '../bytes/widened.js'
+
 const encoder = new TextEncoder()
 const [VARINT, LENGTH_DELIMITED] = [0, 2]
 const MAX_INT64 = 2n ** 63n - 1n
@@ -76,8 +78,6 @@ export class Message {
 
   private reserve(length: number): void {
     if (this.length + length <= this.bytes.length) return
-    const bytes = new Uint8Array(Math.max(2 * this.bytes.length, this.length + length))
-    bytes.set(this.view())
-    this.bytes = bytes
+    this.bytes = widened(this.bytes, Math.max(2 * this.bytes.length, this.length + length))
   }
 }

@@ -1,14 +1,12 @@
+import { widened } from '../bytes/widened.js'
+
 /** A list of numbers that are added and taken at its end, in typed memory that grows. */
 export class NumberList {
   length = 0
   private values = new Float64Array(16)
 
   push(value: number): void {
-    if (this.length === this.values.length) {
-      const more = new Float64Array(2 * this.length)
-      more.set(this.values)
-      this.values = more
-    }
+    if (this.length === this.values.length) this.values = widened(this.values, 2 * this.length)
     this.values[this.length++] = value
   }
 

@@ -1,3 +1,4 @@
+import { widened } from '../bytes/widened.js'
 import { BatchArena } from '../event/arena.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../event/batch.js'
 import { gatherRows } from '../event/gather.js'
@@ -106,12 +107,8 @@ export class SortBuffer {
   private makeRoom(count: number): void {
     if (count <= this.batchOf.length) return
     const room = Math.max(count, BATCH_EVENTS, Math.ceil(this.batchOf.length * 1.5))
-    const keys = new Uint32Array(2 * room)
-    keys.set(this.keys)
-    this.keys = keys
-    const batchOf = new Int32Array(room)
-    batchOf.set(this.batchOf)
-    this.batchOf = batchOf
+    this.keys = widened(this.keys, 2 * room)
+    this.batchOf = widened(this.batchOf, room)
   }
 }
 

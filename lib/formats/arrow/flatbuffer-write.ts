@@ -1,3 +1,5 @@
+import { widened } from '../../bytes/widened.js'
+
 /*
  * Flatbuffers, as far as the messages of Arrow need them: tables, strings, vectors of tables and vectors of structs. A
  * message is described by nodes and then written from front to back, each child after its parent. So all offsets are
@@ -156,10 +158,8 @@ class Writer {
   private reserve(end: number): void {
     this.end = end
     if (end <= this.bytes.length) return
-    const bigger = new Uint8Array(Math.max(2 * this.bytes.length, end))
-    bigger.set(this.bytes)
-    this.bytes = bigger
-    this.view = new DataView(bigger.buffer)
+    this.bytes = widened(this.bytes, Math.max(2 * this.bytes.length, end))
+    this.view = new DataView(this.bytes.buffer)
   }
 }
 

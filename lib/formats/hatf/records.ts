@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import type { Kernel } from '../../kernel/instance.js'
 import type { HatfKernel } from './kernel.js'
 
@@ -67,11 +68,7 @@ export class Records {
 
   private leave(): void {
     const { length, saved, count } = this
-    if (this.own.length < count * length) {
-      const bigger = new Uint8Array(2 * count * length)
-      bigger.set(this.own.subarray(0, saved * length))
-      this.own = bigger
-    }
+    if (this.own.length < count * length) this.own = widened(this.own, 2 * count * length)
     this.own.set(this.bytes.subarray(saved * length, count * length), saved * length)
     this.saved = count
   }

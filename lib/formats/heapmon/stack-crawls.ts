@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import { hashWord } from '../../bytes/hash.js'
 import { HashIndex } from '../../bytes/hash-index.js'
 import { LF } from '../../text/ascii.js'
@@ -119,10 +120,8 @@ export class StackCrawls {
 
   private keep(start: number, length: number): void {
     if (this.used + length > this.bytes.length) {
-      const bigger = new Uint8Array(Math.max(this.bytes.length * 2, this.used + length))
-      bigger.set(this.bytes.subarray(0, this.used))
-      this.bytes = bigger
-      this.own = new DataView(bigger.buffer)
+      this.bytes = widened(this.bytes, Math.max(this.bytes.length * 2, this.used + length))
+      this.own = new DataView(this.bytes.buffer)
     }
     this.bytes.set(this.input.subarray(start, start + length), this.used)
     this.used += length

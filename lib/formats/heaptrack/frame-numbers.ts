@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import { parseFrame } from '../../event/frame.js'
 import { encodeText, type StringTable } from '../../event/strings.js'
 import { bytesReadAgain } from './names.js'
@@ -48,9 +49,7 @@ export class FrameNumbers {
     this.texts.push(text)
     this.numbers.set(text, number)
     if (number === this.inlined.length) {
-      const longer = new Uint8Array(2 * number)
-      longer.set(this.inlined)
-      this.inlined = longer
+      this.inlined = widened(this.inlined, 2 * number)
       this.bytes = grown(this.bytes, number + 1)
     }
     this.inlined[number] = text.endsWith(INLINED) && parseFrame(text).inlined === true ? 1 : 0

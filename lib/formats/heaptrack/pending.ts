@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { SIZED_STRINGS } from './layout.js'
 import { grown, type Tables } from './tables.js'
@@ -113,9 +114,7 @@ export class Pending {
   private push(kind: number, number: number): void {
     if (this.tail === this.numbers.length) {
       this.numbers = grown(this.numbers, this.tail + 1)
-      const kinds = new Uint8Array(this.numbers.length)
-      kinds.set(this.kinds)
-      this.kinds = kinds
+      this.kinds = widened(this.kinds, this.numbers.length)
     }
     this.kinds[this.tail] = kind
     this.numbers[this.tail++] = number
@@ -199,11 +198,7 @@ export class Pending {
   }
 
   private room(length: number): void {
-    if (length > this.line.length) {
-      const longer = new Uint8Array(2 * length)
-      longer.set(this.line)
-      this.line = longer
-    }
+    if (length > this.line.length) this.line = widened(this.line, 2 * length)
   }
 }
 

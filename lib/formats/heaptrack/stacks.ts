@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { formatFrame, type Frame } from '../../event/frame.js'
 import type { StackTree } from '../../event/stack-tree.js'
@@ -94,11 +95,7 @@ export class Stacks {
       this.coverBatch = grown(this.coverBatch, this.cover.length)
       this.nodeDepth = grown(this.nodeDepth, this.cover.length)
       this.nodeBytes = grown(this.nodeBytes, this.cover.length)
-      if (this.isBrief) {
-        const given = new Uint8Array(this.cover.length)
-        given.set(this.given)
-        this.given = given
-      }
+      if (this.isBrief) this.given = widened(this.given, this.cover.length)
     }
     if (tables.entries >= this.entryBatch.length) {
       this.entryBatch = grown(this.entryBatch, tables.entries + 1)

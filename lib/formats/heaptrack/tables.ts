@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { StringTable } from '../../event/strings.js'
@@ -5,9 +6,7 @@ import { MAX_ENTRIES, MAX_NAMES, MAX_NODES, MAX_STRING_BYTES, MAX_STRINGS } from
 
 /** A copy with room for at least `n` items, and for twice as many as before. */
 export function grown(array: Uint32Array<ArrayBuffer>, n: number): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(Math.max(2 * array.length, n, 1024))
-  copy.set(array)
-  return copy
+  return widened(array, Math.max(2 * array.length, n, 1024))
 }
 
 /** The faults of definitions. */

@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { U64Column } from '../../event/batch.js'
 import { ColumnDictionary, plainStrings } from './dictionary.js'
-import { GrowingBytes, GrowingWords } from './growing.js'
+import { Growing } from './growing.js'
 import { Encoding, Physical } from './layout.js'
 import { hybrid, levels } from './levels.js'
 import { stringsOf } from '../arrow/escape.js'
@@ -28,12 +28,12 @@ const [NO_LIST, EMPTY_LIST, LISTED] = [0, 1, 2]
 export class ColumnWriter {
   private readonly dictionary = new ColumnDictionary()
   /** For each row or list item, its level. */
-  private readonly definition = new GrowingBytes()
+  private readonly definition = new Growing(new Uint8Array(0))
   /** For each item of a list, whether it continues one. */
-  private readonly repetition = new GrowingBytes()
+  private readonly repetition = new Growing(new Uint8Array(0))
   /** Integers, indices, or, if they take a byte, values. */
-  private readonly words = new GrowingWords()
-  private readonly bytes = new GrowingBytes()
+  private readonly words = new Growing(new Uint32Array(0))
+  private readonly bytes = new Growing(new Uint8Array(0))
   private nulls = 0
 
   constructor(private readonly column: TableColumn) {}
@@ -53,10 +53,10 @@ export class ColumnWriter {
   addAbsent(count: number): void {
     // Memory is cleared when it is allocated, but is reused for several row groups.
     const at = this.definition.extend(count)
-    this.definition.bytes.fill(0, at, at + count)
+    this.definition.items.fill(0, at, at + count)
     if (this.column.type === 'names') {
       const from = this.repetition.extend(count)
-      this.repetition.bytes.fill(0, from, from + count)
+      this.repetition.items.fill(0, from, from + count)
     }
     this.nulls += count
   }
@@ -72,7 +72,7 @@ export class ColumnWriter {
     let present = count
     if (bit !== 0) {
       let at = this.definition.extend(count)
-      const { bytes } = this.definition
+      const { items: bytes } = this.definition
       for (let i = 0; i < count; i++) {
         const has = (mask[i] & bit) === 0 ? 0 : 1
         bytes[at++] = has
@@ -89,7 +89,7 @@ export class ColumnWriter {
     const has = (i: number) => bit === 0 || (mask[i] & bit) !== 0
     if (values instanceof U64Column) {
       let at = this.words.extend(2 * present)
-      const { words } = this.words
+      const { items: words } = this.words
       if (present === count) words.set(values.words.subarray(0, 2 * count), at)
       else {
         for (let i = 0; i < count; i++) {
@@ -103,11 +103,11 @@ export class ColumnWriter {
         if (!has(i)) continue
         const bytes = strings.view(values[i])
         const at = this.bytes.extend(4 + bytes.length)
-        this.bytes.bytes.set(plainStrings({ bytes, starts: Uint32Array.of(0, bytes.length) }), at)
+        this.bytes.items.set(plainStrings({ bytes, starts: Uint32Array.of(0, bytes.length) }), at)
       }
     } else {
       let at = this.words.extend(present)
-      const { words } = this.words
+      const { items: words } = this.words
       if (this.column.type === 'name') {
         const { dictionary } = this
         dictionary.use(strings)
@@ -133,11 +133,11 @@ export class ColumnWriter {
       const items = Math.max(1, to - from)
       const at = definition.extend(items)
       repetition.extend(items)
-      definition.bytes.fill(to > from ? LISTED : has ? EMPTY_LIST : NO_LIST, at, at + items)
-      repetition.bytes.fill(1, at, at + items)
-      repetition.bytes[at] = 0
+      definition.items.fill(to > from ? LISTED : has ? EMPTY_LIST : NO_LIST, at, at + items)
+      repetition.items.fill(1, at, at + items)
+      repetition.items[at] = 0
       let word = this.words.extend(to - from)
-      for (let item = from; item < to; item++) this.words.words[word++] = dictionary.index(listed[item])
+      for (let item = from; item < to; item++) this.words.items[word++] = dictionary.index(listed[item])
       if (to === from) this.nulls++
     }
   }

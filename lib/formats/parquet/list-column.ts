@@ -2,7 +2,7 @@ import type { StringTable } from '../../event/strings.js'
 import type { TableColumn } from '../../event/table.js'
 import { AHEAD, ColumnReader, type DataPage, type Held } from './column-reader.js'
 import { ParquetFault, ParquetLimit } from './fault.js'
-import { GrowingWords } from './growing.js'
+import { Growing } from './growing.js'
 import { MAX_FRAMES } from './layout.js'
 import type { ColumnShape } from './schema-read.js'
 import { TextPages } from './text-pages.js'
@@ -13,7 +13,7 @@ const MANY_ITEMS = 262_144
 /** Reads a column of lists of strings. A list may continue in the next page. */
 export class ListColumn extends ColumnReader {
   private readonly texts = new TextPages(this.column)
-  private readonly ids = new GrowingWords()
+  private readonly ids = new Growing(new Uint32Array(0))
   /** The start of the items of each row. The items of the open row follow the last row's. */
   private readonly starts = new Uint32Array(AHEAD + 1)
   /** The lists of the rows in the table of the batch. */
@@ -45,7 +45,7 @@ export class ListColumn extends ColumnReader {
 
   prepare(table: StringTable, rows: number): number {
     const { head, has, ids, starts, own, texts } = this
-    const { words } = ids
+    const { items: words } = ids
     let items = 0
     for (let i = 0; i < rows; i++) {
       own[i] = 0
@@ -64,7 +64,7 @@ export class ListColumn extends ColumnReader {
   }
 
   protected get memory(): number {
-    return this.texts.store.memory + 4 * this.ids.words.length
+    return this.texts.store.memory + 4 * this.ids.items.length
   }
 
   protected override get hasOpenRow(): boolean {
@@ -89,7 +89,7 @@ export class ListColumn extends ColumnReader {
     const { ids, starts } = this
     // The items of the open row remain.
     const from = starts[this.closed]
-    ids.words.copyWithin(0, from, ids.length)
+    ids.items.copyWithin(0, from, ids.length)
     ids.length -= from
     starts[0] = 0
     this.closed = 0
@@ -125,7 +125,7 @@ export class ListColumn extends ColumnReader {
       if (level < shape.definition) throw new ParquetFault('a frame that is null')
       const at = ids.extend(1)
       if (at - this.starts[this.tail] >= MAX_FRAMES) throw new ParquetLimit(`a stack of more than ${MAX_FRAMES} frames`)
-      ids.words[at] = items[this.nextItem++]
+      ids.items[at] = items[this.nextItem++]
     }
   }
 

@@ -2,7 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import type { Strings } from '../arrow/escape.js'
 import { DeltaReader } from './delta.js'
 import { ParquetFault, ParquetLimit } from './fault.js'
-import { GrowingBytes } from './growing.js'
+import { Growing } from './growing.js'
 import { Encoding, MAX_HELD } from './layout.js'
 
 /** Numbers of texts whose lengths are read at once. */
@@ -74,9 +74,9 @@ function deltaLengths(bytes: Uint8Array, count: number): PageTexts {
 function deltaTexts(bytes: Uint8Array, count: number): PageTexts {
   const suffixes = deltaLengths(bytes.subarray(new DeltaReader(bytes).end()), count)
   const { bytes: rest, starts: restStarts } = suffixes.strings
-  const out = new GrowingBytes()
+  const out = new Growing(new Uint8Array(0))
   const starts = new Uint32Array(count + 1)
-  const found = lengths(bytes, restStarts.length - 1, { bytes: out.bytes, starts }, (i, shared) => {
+  const found = lengths(bytes, restStarts.length - 1, { bytes: out.items, starts }, (i, shared) => {
     const before = starts[Math.max(0, i - 1)]
     const from = starts[i]
     if (shared > from - before) return false
@@ -84,8 +84,8 @@ function deltaTexts(bytes: Uint8Array, count: number): PageTexts {
     const end = from + shared + suffix.length
     if (end > MAX_HELD) throw new ParquetLimit(`a page of more than ${MAX_HELD} bytes`)
     out.extend(shared + suffix.length)
-    out.bytes.copyWithin(from, before, before + shared)
-    out.bytes.set(suffix, from + shared)
+    out.items.copyWithin(from, before, before + shared)
+    out.items.set(suffix, from + shared)
     starts[i + 1] = end
     return true
   })

@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { showValue } from '../../event/message-text.js'
 import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
@@ -106,11 +107,7 @@ export class TextPages {
     if (isDictionary) store.begin(strings)
     const first = isDictionary ? 0 : store.append(strings)
     if (names !== undefined) {
-      if (this.codes.length < first + count) {
-        const codes = new Uint8Array(2 * (first + count))
-        codes.set(this.codes)
-        this.codes = codes
-      }
+      if (this.codes.length < first + count) this.codes = widened(this.codes, 2 * (first + count))
       for (let i = 0; i < count; i++) {
         const code = names.indexOf(text(i))
         this.codes[first + i] = code < 0 ? UNKNOWN : code

@@ -1,15 +1,15 @@
 import type { StringTable } from '../../event/strings.js'
 import type { Strings } from '../arrow/escape.js'
-import { GrowingBytes, GrowingWords } from './growing.js'
+import { Growing } from './growing.js'
 
 /**
  * The texts of a column, by their ids: first the dictionary's, then the texts of pages without a dictionary, until they
  * are no longer needed.
  */
 export class TextStore {
-  private readonly bytes = new GrowingBytes()
+  private readonly bytes = new Growing(new Uint8Array(0))
   /** The end of each text. */
-  private readonly ends = new GrowingWords()
+  private readonly ends = new Growing(new Uint32Array(0))
   /** The number of texts of the dictionary, and their bytes. */
   private fixed = 0
   private fixedBytes = 0
@@ -26,7 +26,7 @@ export class TextStore {
 
   /** Approximate memory, in bytes. */
   get memory(): number {
-    return this.bytes.bytes.length + 4 * this.ends.words.length + 8 * this.stamps.length
+    return this.bytes.items.length + 4 * this.ends.items.length + 8 * this.stamps.length
   }
 
   /** The bytes of the texts that are not in the dictionary. */
@@ -49,9 +49,9 @@ export class TextStore {
     const from = starts[0]
     const length = starts[count] - from
     const shift = this.bytes.extend(length) - from
-    this.bytes.bytes.set(bytes.subarray(from, from + length), shift + from)
+    this.bytes.items.set(bytes.subarray(from, from + length), shift + from)
     this.ends.extend(count)
-    const { words } = this.ends
+    const { items: words } = this.ends
     for (let i = 0; i < count; i++) words[first + i] = starts[i + 1] + shift
     return first
   }
@@ -70,7 +70,7 @@ export class TextStore {
 
   /** A text, in place. */
   view(id: number): Uint8Array {
-    return this.bytes.bytes.subarray(this.start(id), this.ends.words[id])
+    return this.bytes.items.subarray(this.start(id), this.ends.items[id])
   }
 
   /** The id of a text in the table of a batch, to which it is added if it is not there. */
@@ -78,7 +78,7 @@ export class TextStore {
     if (table !== this.table || this.stamps.length < this.count) this.use(table)
     if (this.stamps[id] === this.stamp) return this.ids[id]
     this.stamps[id] = this.stamp
-    return (this.ids[id] = table.intern(this.bytes.bytes, this.start(id), this.ends.words[id]))
+    return (this.ids[id] = table.intern(this.bytes.items, this.start(id), this.ends.items[id]))
   }
 
   private use(table: StringTable): void {
@@ -91,6 +91,6 @@ export class TextStore {
   }
 
   private start(id: number): number {
-    return id === 0 ? 0 : this.ends.words[id - 1]
+    return id === 0 ? 0 : this.ends.items[id - 1]
   }
 }

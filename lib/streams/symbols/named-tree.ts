@@ -1,3 +1,4 @@
+import { widened } from '../../bytes/widened.js'
 import type { StackTree } from '../../event/stack-tree.js'
 import type { StringTable } from '../../event/strings.js'
 import type { FrameNames } from './known-frames.js'
@@ -65,14 +66,8 @@ export class NamedTree {
     }
     const { length } = tree.parents
     if (length <= this.depths.length) return
-    this.depths = longer(this.depths, length)
-    this.coverTable = longer(this.coverTable, length)
-    this.cover = longer(this.cover, length)
+    this.depths = widened(this.depths, length)
+    this.coverTable = widened(this.coverTable, length)
+    this.cover = widened(this.cover, length)
   }
-}
-
-function longer(words: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
-  const copy = new Uint32Array(length)
-  copy.set(words)
-  return copy
 }
