@@ -102,7 +102,8 @@ function readLost(p: usize, i: u32): u32 {
 export function isHeader(p: usize): bool {
   const c = load<u8>(p)
   if (c == LF || c == 0x23) return true
-  return load<u32>(p) == 0x7375_7063 || load<u64>(p) == 0x206e_6f69_7372_6576
+  // cpus=2, version = 7, CPU 3 is empty
+  return load<u32>(p) == 0x7375_7063 || load<u64>(p) == 0x206e_6f69_7372_6576 || load<u32>(p) == 0x2055_5043
 }
 
 /**

@@ -1,7 +1,7 @@
 import { decodeText } from '../../event/strings.js'
 
 /** The beginnings of `trace` and of the reports of trace-cmd. */
-const HEADER = /^(?:# tracer: |(?:version = \d+\r?\n)?cpus=\d+\r?\n)/
+const HEADER = /^(?:# tracer: |(?:(?:version = \d+|CPU \d+ is empty)\r?\n)*cpus=\d+\r?\n)/
 /** The line of an event up to its name: a time, a colon, and the tracepoint. */
 const EVENT = /^[^\n]{1,100}\d(?:us[ +!#*@$])?: +(?:kmem:|kmalloc|kmem_cache_|kfree|mm_page_)/m
 

@@ -3,6 +3,7 @@ import { BlockEffect } from '../../../lib/blocks/block-effect.js'
 import { LiveSet } from '../../../lib/blocks/live-set.js'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { MAX_LINE } from '../../../lib/formats/tracepoints/layout.js'
+import { sniff } from '../../../lib/formats/tracepoints/sniff.js'
 import { TracepointsDecoder, type TracepointsDecodeOptions } from '../../../lib/formats/tracepoints/decode.js'
 import { decodeAll, drive, slices, type Decoded } from '../../support/drive.js'
 import { stopwatch } from '../../support/stopwatch.js'
@@ -361,6 +362,13 @@ describe('stacks', () => {
   })
 })
 
+it.each(['# tracer: nop\n', 'cpus=4\n', 'version = 7\nCPU 3 is empty\r\nCPU 12 is empty\ncpus=16\n'])(
+  'a report is recognized by its first lines alone: %j',
+  (lines) => {
+    expect(sniff(Buffer.from(`${lines}ls-1 [000] 1.000000: sched_waking: comm=ls\n`))).toBe(true)
+  },
+)
+
 describe('hostile input', () => {
   it('lines without end are skipped in bounded memory', () => {
     const decoder = new TracepointsDecoder()
@@ -402,11 +410,14 @@ describe('hostile input', () => {
     }
   })
 
-  it.each(['# ', 'cpus=', 'version '])('a long line that begins with "%s" is not counted in any piece', (start) => {
-    const text = `${start}${'x'.repeat(100_000)}\nls-1 [000] 2.000000: ${FREE}\n`
-    for (const step of [1, 1000, 65_536, 1_000_000])
-      expect(decode(text, step)).toMatchObject({ events: { length: 1 }, warnings: [] })
-  })
+  it.each(['# ', 'cpus=', 'version ', 'CPU 3 '])(
+    'a long line that begins with "%s" is not counted in any piece',
+    (start) => {
+      const text = `${start}${'x'.repeat(100_000)}\nls-1 [000] 2.000000: ${FREE}\n`
+      for (const step of [1, 1000, 65_536, 1_000_000])
+        expect(decode(text, step)).toMatchObject({ events: { length: 1 }, warnings: [] })
+    },
+  )
 
   it.each([1000, 65_000, 66_000, 140_000])('times %i bytes behind the first event decide in all pieces', (far) => {
     const lost = '# entries-in-buffer/entries-written: 8/20   #P:2\n'
