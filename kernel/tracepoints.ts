@@ -2,7 +2,7 @@
 
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
-import { MAX_LINE, MAX_STACK, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
+import { MAX_HELD, MAX_LINE, MAX_STACK, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
 import * as Column from './shared/columns'
 import { HAS_ADDRESS, HAS_COUNT, HAS_CPU, HAS_FIELDS, HAS_STACK, KIND_LOST } from './shared/event'
 import { cutLine, endOfLine, findEither, findLf, joinLine, LF, restoreEnd } from './shared/lines'
@@ -12,7 +12,16 @@ import { fieldsText } from './tracepoints/fields'
 import { readCpu, readHead, setStyle, style } from './tracepoints/head'
 import { api, isUntimed, kind, textAt, timeEnd } from './tracepoints/name'
 import { NUMBER, skipSpaces, SLASH } from './tracepoints/scan'
-import { frames, readStack, stackLines } from './tracepoints/stack'
+import {
+  areApart,
+  awaitStack,
+  beginStacks,
+  eventOfStack,
+  frames,
+  readStack,
+  stackLines,
+  waiting,
+} from './tracepoints/stack'
 import { readValues } from './tracepoints/values'
 
 export {
@@ -57,8 +66,10 @@ export let unread: u32 = 0
 export let firstUnread: u32 = 0
 /** The number of events that were read without an address, because the kernel hid it. */
 export let hidden: u32 = 0
-/** The line after the last that was read has an event whose stack may go on after the lines. */
+/** No line was read, because the stack of the first event may go on after the lines. */
 export let isHeld: bool = false
+/** Lines that begin stacks were read. */
+export let hasStacks: bool = false
 /** The text has no line feed. */
 export let isLong: bool = false
 /** The line after the last that was read has an event and is too long. */
@@ -123,11 +134,22 @@ export function hasEvent(p: usize, end: usize): bool {
  * within reach of the first event.
  * @param pageSize bytes of a page
  * @param knownStyle how times are written in earlier lines
+ * @param knownStacks `hasStacks` of earlier lines
  * @param isLast no lines follow
  * @returns the number of events read
  */
-export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, knownStyle: u32, isLast: bool): u32 {
+export function decode(
+  p: usize,
+  end: usize,
+  capacity: u32,
+  pageSize: u64,
+  knownStyle: u32,
+  knownStacks: bool,
+  isLast: bool,
+): u32 {
+  const start = p
   clearStrings()
+  beginStacks(knownStacks)
   let i: u32 = 0
   let read: u32 = 0
   let all: u32 = 0
@@ -139,13 +161,31 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
   isLong = end == p
   isRefused = false
   isHeld = false
+  let isOpen = false
+  // What had been read before the first event that waits for its stack.
+  let safe = p
+  let safeEvents: u32 = 0
+  let safeLines: u32 = 0
+  let safeSkipped: u32 = 0
+  let safeUnread: u32 = 0
+  let safeHidden: u32 = 0
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES - MAX_STACK)) {
+    if (waiting == 0) {
+      safe = p
+      safeEvents = i
+      safeLines = read
+      safeSkipped = skipped
+      safeUnread = unread
+      safeHidden = hidden
+      hasStacks = areApart
+    }
     if (i > 0 && style == NO_STYLE && p - first >= TIME_WITHIN) break
     const lf = findLf(p)
     const lineEnd = endOfLine(p, lf)
     let next = lf + 1
     let set: u32 = 0
     let isUnclear = false
+    let row: i32 = -1
     if (lineEnd - p < MAX_LINE) {
       const colon = timeEnd(p)
       if (colon != 0) {
@@ -163,23 +203,23 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
           }
           store<u8>(Column.KIND + i, kind)
           store<u8>(Column.API + i, api)
+          row = <i32>i
           next = readStack(p, next, end, isLast)
-          if (next == 0) {
-            isHeld = true
-            restoreEnd(lineEnd, lf)
-            break
-          }
-          read += stackLines
-          if (frames > 0) {
-            store<u32>(Column.STACK + ((<usize>i) << 2), internList(frames))
-            set |= HAS_STACK
-          }
           if ((set & HAS_ADDRESS) == 0) hidden++
         }
       } else {
         set = readLost(p, i)
         if (set != 0) store<u8>(Column.KIND + i, KIND_LOST)
-        else isUnclear = isUntimed(p)
+        else {
+          row = eventOfStack(p)
+          if (row >= 0) next = readStack(0, next, end, isLast)
+          else isUnclear = isUntimed(p)
+        }
+      }
+      isOpen = next == 0
+      if (isOpen) {
+        restoreEnd(lineEnd, lf)
+        break
       }
     } else if (hasEvent(p, lineEnd)) {
       isRefused = true
@@ -191,17 +231,37 @@ export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, known
       store<u32>(Column.MASK + ((<usize>i) << 2), set)
       all |= set
       i++
-    } else if (!isHeader(p)) {
+    } else if (row < 0 && !isHeader(p)) {
       if (isUnclear) {
         if (unread++ == 0) firstUnread = read
       } else if (skipped++ == 0) {
         firstSkipped = read
       }
     }
+    if (row >= 0) {
+      if (frames > 0) {
+        store<u32>(Column.STACK + ((<usize>row) << 2), internList(frames))
+        store<u32>(Column.MASK + ((<usize>row) << 2), load<u32>(Column.MASK + ((<usize>row) << 2)) | HAS_STACK)
+        all |= HAS_STACK
+      }
+      if (set != 0) awaitStack(row, p, frames > 0)
+      read += stackLines
+    }
     restoreEnd(lineEnd, lf)
     read++
     p = next
   }
+  if ((isOpen || waiting > 0) && !isRefused && !(p >= end && isLast)) {
+    isHeld = safe == start && (isOpen || p >= end) && end - start < MAX_HELD
+    if (isHeld || safe > start) {
+      p = safe
+      i = safeEvents
+      read = safeLines
+      skipped = safeSkipped
+      unread = safeUnread
+      hidden = safeHidden
+    } else hasStacks = areApart
+  } else hasStacks = areApart
   position = p
   lines = read
   fields = all

@@ -1,4 +1,4 @@
-/** The stack after an event. */
+/** The stacks of events, and the events that wait for theirs. */
 
 import { MAX_FRAMES, MAX_LINE, MAX_STACK } from '../../lib/kernel/layouts/tracepoints'
 import { endOfLine, findEither, findLf, LF, restoreEnd } from '../shared/lines'
@@ -19,6 +19,22 @@ const TASK_WIDTH: usize = 22
 /** The number of lines that were read, and of frames, whose strings are at the place of the next list. */
 export let stackLines: u32 = 0
 export let frames: u32 = 0
+/** Stacks begin with lines of their own, so that lines of other CPUs may be between an event and its stack. */
+export let areApart: bool = false
+
+/** The most events that wait for their stacks, and for how many further events. */
+const MOST: u32 = 16
+/** The numbers of these events, and their lines. */
+const ROWS: usize = memory.data(64)
+const LINES: usize = memory.data(64)
+/** The number of events that wait. */
+export let waiting: u32 = 0
+
+/** Begins a piece. @param known what `areApart` was */
+export function beginStacks(known: bool): void {
+  areApart = known
+  waiting = 0
+}
 
 /** The frame in a line, or 0: ftrace's `=> kfree`, or perf's `\tffffffff8162e91f kfree+0x20f ([kernel.kallsyms])`. */
 function frameAt(p: usize, end: usize): usize {
@@ -42,7 +58,7 @@ function isBegin(p: usize, event: usize): bool {
 /**
  * Reads the lines of the stack from `p` on, if there are any. A string of a frame has the character before it, too,
  * with which no other string begins: a space, a tab or a line feed.
- * @param event the line of the event
+ * @param event the line of the event; 0 if the line that begins the stack was read
  * @param isLast no lines follow `end`
  * @returns the position after the stack, or 0 if it may go on after `end`
  */
@@ -56,15 +72,45 @@ export function readStack(event: usize, p: usize, end: usize, isLast: bool): usi
     const lineEnd = endOfLine(p, lf)
     const isShort = lineEnd - p < MAX_LINE && lineEnd <= limit && frames < MAX_FRAMES
     const frame = isShort ? frameAt(p, lineEnd) : 0
-    const isRead = frame != 0 || (isShort && stackLines == 0 && isBegin(p, event))
+    const begins = frame == 0 && isShort && event != 0 && stackLines == 0 && isBegin(p, event)
+    if (begins) areApart = true
     if (frame != 0) {
       store<u32>(list + ((<usize>frames) << 2), intern(frame - 1, <u32>(lineEnd - frame + 1)))
       frames++
     }
     restoreEnd(lineEnd, lf)
-    if (!isRead) return p
+    if (frame == 0 && !begins) return p
     stackLines++
     p = lf + 1
   }
   return isLast ? p : 0
+}
+
+/** Event `i`, in the line at `p`, waits for its stack, unless it has one. Those that have waited long do no more. */
+export function awaitStack(i: u32, p: usize, hasStack: bool): void {
+  if (waiting > 0 && load<u32>(ROWS) + MOST <= i) forget(0)
+  if (!areApart || hasStack) return
+  store<u32>(ROWS + ((<usize>waiting) << 2), i)
+  store<u32>(LINES + ((<usize>waiting) << 2), <u32>p)
+  waiting++
+}
+
+/** The event whose stack a line begins, which waits no more; -1 if there is none. */
+export function eventOfStack(p: usize): i32 {
+  for (let n = <i32>waiting - 1; n >= 0; n--) {
+    const at = (<usize>n) << 2
+    if (!isBegin(p, load<u32>(LINES + at))) continue
+    const row = load<u32>(ROWS + at)
+    forget(n)
+    return <i32>row
+  }
+  return -1
+}
+
+function forget(n: u32): void {
+  waiting--
+  const at = (<usize>n) << 2
+  const rest = (<usize>(waiting - n)) << 2
+  memory.copy(ROWS + at, ROWS + at + 4, rest)
+  memory.copy(LINES + at, LINES + at + 4, rest)
 }

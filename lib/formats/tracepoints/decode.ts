@@ -20,6 +20,7 @@ export interface TracepointsDecodeOptions extends TextDecodeOptions {
 export class TracepointsDecoder extends LogDecoder {
   private readonly pageSize: bigint
   private style = NO_STYLE
+  private hasStacks = false
   /** The number of lines that have an event in a layout that is not read, and the number of the first one. */
   private unread = 0
   private firstUnread = 0
@@ -56,11 +57,11 @@ export class TracepointsDecoder extends LogDecoder {
 
   protected override decode(from: number, end: number): number | undefined {
     const { run } = this.kernel
-    const count = run.decode(from, end, BATCH_EVENTS, this.pageSize, this.style, this.mustRead)
+    const { pageSize, style, hasStacks, mustRead } = this
+    const count = run.decode(from, end, BATCH_EVENTS, pageSize, style, hasStacks, mustRead)
     // The header depends on how times are written, so a limited number of earlier events waits for the first time.
     const isLast = this.mustRead || end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
-    const isHeld = run.isHeld.value !== 0 && run.position.value === from
-    if (isHeld || (count > 0 && run.style.value === NO_STYLE && !isLast)) {
+    if (run.isHeld.value !== 0 || (count > 0 && run.style.value === NO_STYLE && !isLast)) {
       // Reading them again for every line would take quadratic time.
       const length = this.linesEnd - this.input.pos
       this.leastLength = length + (length >> 3) + 1
@@ -71,6 +72,7 @@ export class TracepointsDecoder extends LogDecoder {
     this.unread += run.unread.value
     this.hidden += run.hidden.value
     this.style = run.style.value
+    this.hasStacks = run.hasStacks.value !== 0
     return count
   }
 

@@ -6,8 +6,16 @@ export { NO_STYLE, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.j
 
 /** The exports of kernel/tracepoints.ts, which documents them. */
 interface TracepointsExports
-  extends LogExports, Globals<'isHeld' | 'first' | 'unread' | 'firstUnread' | 'hidden' | 'style'> {
-  decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number, isLast: boolean): number
+  extends LogExports, Globals<'isHeld' | 'hasStacks' | 'first' | 'unread' | 'firstUnread' | 'hidden' | 'style'> {
+  decode(
+    from: number,
+    end: number,
+    capacity: number,
+    pageSize: bigint,
+    knownStyle: number,
+    knownStacks: boolean,
+    isLast: boolean,
+  ): number
   isHeader(from: number): number
 }
 

@@ -10,3 +10,5 @@ export const TIME_WITHIN = 65_536
 /** The maximum number of frames of a stack, and of the bytes of its lines. What follows is skipped. */
 export const MAX_FRAMES = 512
 export const MAX_STACK = 65_536
+/** Events that wait for their stacks are given without them when the lines since the first have this many bytes. */
+export const MAX_HELD = 131_072

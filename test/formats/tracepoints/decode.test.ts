@@ -306,6 +306,8 @@ describe('stacks', () => {
     `           other-7       [000] .....     1.000002: ${FREE}`,
     '            true-12732   [001] .....     1.000003: <stack trace>',
     ' => kfree',
+    '            true-12732   [001] .....     1.000004: <stack trace>',
+    ' => kmalloc',
   ]
   const OF_TRACE_CMD = [
     `            true-12732 [001]     1.000000: ${FREE}`,
@@ -334,14 +336,14 @@ describe('stacks', () => {
     })
   })
 
-  it.each([1, 7, 300, 65_536])('of ftrace, if those of the event directly before them, in pieces of %i', (size) => {
+  it.each([1, 7, 300, 65_536])('of ftrace, also between those of other CPUs, in pieces of %i', (size) => {
     expect(stacks(OF_FTRACE.map((line) => `${line}\r\n`).join(''), size)).toEqual({
       stacks: [
         ['trace_event_raw_event_kfree', 'kfree', 'ext4_free in ext4', '__fput [0xffffffff8157add8]'],
-        undefined,
+        ['kfree'],
         undefined,
       ],
-      warnings: [expect.stringMatching(/: 2; the first is line 9$/)],
+      warnings: [expect.stringMatching(/: 2; the first is line 11$/)],
     })
   })
 
@@ -350,6 +352,24 @@ describe('stacks', () => {
       stacks: [['kfree [0xffffffff8162e91f]', 'do_syscall_64 [0xffffffff821ed511]']],
       warnings: [],
     })
+  })
+
+  it('are awaited for a limited number of events', () => {
+    const line = (task: string, text: string) => `${task.padStart(16)}-7       [000] .....     1.000000: ${text}\n`
+    const other = (n: number) => line('other', FREE).repeat(n)
+    const first = `${line('first', FREE)}${line('first', '<stack trace>')} => f\n`
+    const found = [15, 16].map((n) => {
+      const text = `${first}${line('a', FREE)}${other(n)}${line('a', '<stack trace>')} => g\n${other(5000)}`
+      return [100, 65_536].map((size) =>
+        decode(text, size)
+          .events.flatMap(({ stack = [] }) => stack)
+          .join(' '),
+      )
+    })
+    expect(found).toEqual([
+      ['f g', 'f g'],
+      ['f', 'f'],
+    ])
   })
 
   it('have a limited length, and take time in proportion to it', () => {
