@@ -7,8 +7,12 @@ import { SPACE } from '../../text/ascii.js'
  * `operator new(unsigned)`.
  */
 const OF_PERF = /^([0-9a-f]+) (?:(.+)\+0x[0-9a-f]+|(.+?))(?: \((.+)\))?$/s
-/** `=> kfree`, `=> kfree+0x20f/0x3a0 [ext4]`, `=> kfree <ffffffff8162e91f>` or `=> kfree (ffffffff8162e91f)`. */
-const OF_FTRACE = /^=> +(.+?)(?:\+0x[0-9a-f]+\/0x[0-9a-f]+)?(?: \[([^ \]]+)\])?(?: [<(](?:0x)?([0-9a-f]{1,16})[>)])?$/s
+/**
+ * `=> kfree`, `=> kfree+0x20f/0x3a0 [ext4]`, `=> kfree <ffffffff8162e91f>`, `=> kfree (ffffffff8162e91f)` or, where the
+ * function is unknown, `=> 0xffffffff8162e91f`.
+ */
+const OF_FTRACE = /^=> +(.+?)(?:\+0x[^ ]+)?(?: \[([^ \]]+)\])?(?: [<(](?:0x)?([0-9a-f]{1,16})[>)])?$/s
+const ADDRESS = /^(?:0x)?([0-9a-f]{8,16})$/
 const UNKNOWN = '[unknown]'
 const KERNEL = '[kernel.kallsyms]'
 
@@ -36,9 +40,11 @@ function frameOf(text: string): Frame {
       ...(object === 'inlined' && { inlined: true as const }),
     }
   }
-  const [, name = text, module, address] = OF_FTRACE.exec(text) ?? []
+  const [, name = text, module, after] = OF_FTRACE.exec(text) ?? []
+  const alone = ADDRESS.exec(name)?.[1]
+  const address = after ?? alone
   return {
-    function: name,
+    ...(alone === undefined && { function: name }),
     ...(module !== undefined && { module }),
     ...(address !== undefined && { address: BigInt(`0x${address}`) }),
   }

@@ -314,6 +314,8 @@ describe('stacks', () => {
     '            true-12732 [001]     1.000001: kernel_stack:         <stack trace >',
     '=> kfree (ffffffff8162e91f)',
     '=> do_syscall_64 (ffffffff821ed511)',
+    '=> ffffffff821ed512',
+    '=> 0xffffffffc0000010',
   ]
 
   it.each([1, 7, 300, 65_536])('of perf script, in pieces of %i', (size) => {
@@ -349,7 +351,14 @@ describe('stacks', () => {
 
   it('of trace-cmd', () => {
     expect(stacks(OF_TRACE_CMD.map((line) => `${line}\n`).join(''))).toEqual({
-      stacks: [['kfree [0xffffffff8162e91f]', 'do_syscall_64 [0xffffffff821ed511]']],
+      stacks: [
+        [
+          'kfree [0xffffffff8162e91f]',
+          'do_syscall_64 [0xffffffff821ed511]',
+          '[0xffffffff821ed512]',
+          '[0xffffffffc0000010]',
+        ],
+      ],
       warnings: [],
     })
   })
