@@ -9,6 +9,17 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
 }
 
+/** A column of a table: its header, and the cell of a row. Numbers are grouped. False where a table lacks the column. */
+export type Column<Row> = readonly [head: string, cell: (row: Row) => string | number | bigint] | false
+
+/** A table by its columns. */
+export function tableOf<Row>(title: string, rows: readonly Row[], columns: readonly Column<Row>[]): Table {
+  const present = columns.filter((column) => column !== false)
+  const text = (cell: string | number | bigint) => (typeof cell === 'string' ? cell : grouped(cell))
+  const cells = (row: Row) => present.map(([, cell]) => text(cell(row)))
+  return { title, heads: present.map(([head]) => head), rows: rows.map(cells) }
+}
+
 /** Bars are left out where there is room for fewer marks. */
 const LEAST_BAR = 8
 

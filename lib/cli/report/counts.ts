@@ -1,5 +1,5 @@
 import type { HistogramResult, Statistics } from '../../transforms/statistics/result.js'
-import { bar, bytes, grouped, pairLines, rounded, share, tableLines } from './columns.js'
+import { bar, bytes, grouped, pairLines, rounded, share, tableLines, tableOf } from './columns.js'
 
 /** Anomalies, and frees of the null pointer. */
 export function anomalies({ faults: f, reallocs: r, mismatches }: Statistics, columns: number): string[] {
@@ -58,18 +58,12 @@ export function histogram(
 ): string[] {
   if (count === 0) return []
   const largest = Math.max(...bars.map((entry) => entry.count))
-  return tableLines(
-    {
-      title: `${title} (mean ${rounded(mean)})`,
-      heads: ['from', 'to', what, 'share', ' '],
-      rows: bars.map(({ from, to, count: n }) => [
-        grouped(from),
-        grouped(to),
-        grouped(n),
-        share(n, count),
-        bar(n, largest),
-      ]),
-    },
-    columns,
-  )
+  const table = tableOf(`${title} (mean ${rounded(mean)})`, bars, [
+    ['from', ({ from }) => from],
+    ['to', ({ to }) => to],
+    [what, (entry) => entry.count],
+    ['share', (entry) => share(entry.count, count)],
+    [' ', (entry) => bar(entry.count, largest)],
+  ])
+  return tableLines(table, columns)
 }

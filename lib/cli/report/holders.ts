@@ -2,7 +2,7 @@ import type * as Result from '../../transforms/statistics/result.js'
 import { plus, sumOfShares } from '../../transforms/statistics/amounts.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import type { TemporaryDefinition } from '../../transforms/option-values.js'
-import { grouped, share, tableLines, visible } from './columns.js'
+import { grouped, share, tableLines, tableOf, visible, type Column } from './columns.js'
 import { byOwnFrame, CallerTree, type FrameGroup } from './caller-tree.js'
 import { amount, labelledSites, threadColumns, type SiteNames } from './names.js'
 import { actingThreads, sharesByProcess } from '../../transforms/statistics/thread-table.js'
@@ -25,12 +25,10 @@ type Holder = Result.SiteStatistics | Result.ThreadStatistics | ProcessShares | 
 /** Rows of one kind, and the columns that name them. Sites have none: their labels depend on the other rows. */
 interface Holders {
   readonly what: 'sites' | 'functions' | 'modules' | 'sizes' | 'threads' | 'processes'
-  readonly heads: readonly string[]
   readonly rows: readonly Holder[]
-  /** The cells of those columns. They are made for the rows that are shown only: there may be many threads. */
-  readonly cells: (row: Holder) => readonly string[]
-  /** The cells of a last column, whose texts are long, if there is one. */
-  readonly commands?: (row: Holder) => string
+  readonly columns: readonly Column<Holder>[]
+  /** A last column, whose texts are long. */
+  readonly commands?: Column<Holder>
 }
 
 /** The live memory at the peak: by site, or by size if no event names its site; and by thread. */
@@ -69,15 +67,14 @@ export function temporarySection(
   if (some.length === 0 || top === 0) return []
   const isLess = ({ temporary: a }: Holder, { temporary: b }: Holder) =>
     b[by].blocks - a[by].blocks || b[other].blocks - a[other].blocks
-  const figures = ({ temporary, allocated }: Holder) => [
-    grouped(allocated.blocks),
-    grouped(temporary[by].blocks),
-    share(temporary[by].blocks, allocated.blocks),
-    grouped(temporary[other].blocks),
+  const columns: Column<Holder>[] = [
+    ['allocations', ({ allocated }) => allocated.blocks],
+    [by, ({ temporary }) => temporary[by].blocks],
+    ['of these', ({ temporary, allocated }) => share(temporary[by].blocks, allocated.blocks)],
+    [other, ({ temporary }) => temporary[other].blocks],
   ]
   const title = `Top ${what} by temporary allocations (${grouped(some.length)} in all)`
-  const heads = ['allocations', by, 'of these', other]
-  return holderLines(title, heads, holders, topOf(some, isLess, top), figures, names)
+  return holderLines(title, holders, topOf(some, isLess, top), columns, names)
 }
 
 /** A table of the rows with the largest values of a figure. */
@@ -95,28 +92,22 @@ function holdings(
   if (some.length === 0 || top === 0) return []
   let sum = 0n
   const isGrouped = holders.what === 'functions' || holders.what === 'modules'
-  const heads = isGrouped
-    ? ['bytes', 'share', 'inclusive', 'share', 'blocks']
-    : ['bytes', 'share', 'cumulative', 'blocks', ...(key === 'leaked' ? ['of allocations'] : [])]
-  const figures = (row: Holder) => {
-    sum += row[key].bytes
-    const { bytes } = inclusiveOf(row)[key]
-    const own = [grouped(row[key].bytes), share(row[key].bytes, whole.bytes)]
-    if (isGrouped) return [...own, grouped(bytes), share(bytes, whole.bytes), grouped(row[key].blocks)]
-    return [
-      ...own,
-      share(sum, whole.bytes),
-      grouped(row[key].blocks),
-      ...(key === 'leaked' ? [share(row[key].blocks, row.allocated.blocks)] : []),
-    ]
-  }
+  const columns: Column<Holder>[] = [
+    ['bytes', (row) => row[key].bytes],
+    ['share', (row) => share(row[key].bytes, whole.bytes)],
+    isGrouped && ['inclusive', (row) => inclusiveOf(row)[key].bytes],
+    isGrouped && ['share', (row) => share(inclusiveOf(row)[key].bytes, whole.bytes)],
+    !isGrouped && ['cumulative', (row) => share((sum += row[key].bytes), whole.bytes)],
+    ['blocks', (row) => row[key].blocks],
+    !isGrouped && key === 'leaked' && ['of allocations', (row) => share(row[key].blocks, row.allocated.blocks)],
+  ]
   const title = `Top ${holders.what} by bytes ${state} (${grouped(some.length)} in all)`
   const order = (a: Holder, b: Holder) =>
     descending(a[key].bytes, b[key].bytes) ||
     b[key].blocks - a[key].blocks ||
     descending(inclusiveOf(a)[key].bytes, inclusiveOf(b)[key].bytes)
   const shown = topOf(some, order, top)
-  if (members.size === 0) return holderLines(title, heads, holders, shown, figures, names)
+  if (members.size === 0) return holderLines(title, holders, shown, columns, names)
   const sites = holders.rows.filter((row) => isSite(row) && row[key].blocks > 0) as Result.SiteStatistics[]
   const tree = new CallerTree(sites, {
     own: names.own,
@@ -129,7 +120,7 @@ function holdings(
     const { frame, items } = members.get(shown[row]) as FrameGroup<Result.SiteStatistics>
     return tree.lines({ frame, items: items.filter((site) => site[key].blocks > 0) }, width)
   }
-  return holderLines(title, heads, holders, shown, figures, names, below)
+  return holderLines(title, holders, shown, columns, names, below)
 }
 
 /** The rows of sites added up by the innermost frame of the program's own. @param members gets the sites of each */
@@ -152,35 +143,26 @@ function treeRows(
 /** A table of some rows. Labels of sites and commands are long, so they come last; all others are short. */
 function holderLines(
   title: string,
-  heads: readonly string[],
   holders: Holders,
   rows: readonly Holder[],
-  figures: (row: Holder) => string[],
+  figures: readonly Column<Holder>[],
   names: SiteNames,
   below?: (row: number, width: number) => string[],
 ): string[] {
-  const { commands } = holders
   const sites = rows.filter(isSite)
-  if (sites.length > 0) return labelledSites({ title, heads, rows: rows.map(figures) }, sites, names, below)
-  return tableLines(
-    {
-      title,
-      heads: [...holders.heads, ...heads, ...(commands ? [' command'] : [])],
-      rows: rows.map((row) => [...holders.cells(row), ...figures(row), ...(commands ? [commands(row)] : [])]),
-    },
-    names.columns,
-  )
+  if (sites.length > 0) return labelledSites(tableOf(title, rows, figures), sites, names, below)
+  const columns = [...holders.columns, ...figures, holders.commands ?? false]
+  return tableLines(tableOf(title, rows, columns), names.columns)
 }
 
 /** The keys of the tables: sites or otherwise sizes; processes if there are several; and threads if there are more. */
 function holdersOf(statistics: Result.Statistics, { by = 'site' }: SiteNames): [Holders, ...Holders[]] {
   const { sites, sizes, threads } = statistics
   const first: Holders = hasSites(sites)
-    ? { what: by === 'thread' ? 'sites' : `${by}s`, heads: [], rows: sites, cells: () => [] }
-    : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes), cells: sizeCells }
+    ? { what: by === 'thread' ? 'sites' : `${by}s`, rows: sites, columns: [] }
+    : { what: 'sizes', rows: sizeHolders(sizes), columns: [['size', (row) => (row as SizeShares).size ?? '(others)']] }
   const rows = actingThreads(threads)
-  const [heads, cells] = threadColumns(rows)
-  const ofThreads: Holders = { what: 'threads', heads, rows, cells: (row) => cells(row as Result.ThreadStatistics) }
+  const ofThreads: Holders = { what: 'threads', rows, columns: threadColumns(rows) as Column<Holder>[] }
   if (by === 'thread') return [rows.length === 0 ? first : ofThreads]
   const ofProcesses = processHolders(statistics)
   const hasMoreThreads = rows.length > Math.max(1, ofProcesses?.rows.length ?? 0)
@@ -197,12 +179,12 @@ function processHolders({ threads, processes }: Result.Statistics): Holders | un
   const rows = all.map(([value, shares]): ProcessShares => ({ ...shares, value, command: commands.get(value) }))
   return {
     what: 'processes',
-    heads: ['process'],
     rows,
-    cells: (row) => [String((row as ProcessShares).value ?? '')],
-    ...(rows.some(({ command }) => command !== undefined) && {
-      commands: (row) => visible((row as ProcessShares).command ?? ''),
-    }),
+    columns: [['process', (row) => String((row as ProcessShares).value ?? '')]],
+    commands: rows.some(({ command }) => command !== undefined) && [
+      ' command',
+      (row) => visible((row as ProcessShares).command ?? ''),
+    ],
   }
 }
 
@@ -234,9 +216,4 @@ export function sizeShares({ size, count, atPeak, leaked, temporary }: Result.Si
     leaked: amountOf(leaked),
     temporary: { heaptrack: amountOf(temporary.heaptrack), memray: amountOf(temporary.memray) },
   }
-}
-
-function sizeCells(row: Holder): string[] {
-  const { size } = row as SizeShares
-  return [size === undefined ? '(others)' : grouped(size)]
 }

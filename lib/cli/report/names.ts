@@ -4,7 +4,7 @@ import type { Amount, Site, Thread } from '../../transforms/statistics/result.js
 import type { OwnFrames } from '../../names/own-frames.js'
 import { rowLabels, type RowSource } from '../../names/row-labels.js'
 import { FRAMES, type SITE_GROUPS } from '../defaults.js'
-import { bytes, counted, grouped, labelledLines, visible, type Table } from './columns.js'
+import { bytes, counted, grouped, labelledLines, visible, type Column, type Table } from './columns.js'
 
 /** The options for names of sites in tables. */
 export interface SiteNames {
@@ -75,17 +75,12 @@ export function threadName({ rest, thread }: Pick<Thread, 'rest' | 'thread'>): s
   return thread === undefined ? restName('none') : String(BigInt.asIntN(64, thread))
 }
 
-/** The columns that name threads, with what they are called and their processes if any has these: heads and cells. */
-export function threadColumns(threads: readonly Thread[]): [heads: string[], cells: (thread: Thread) => string[]] {
-  const hasNames = threads.some(({ name }) => name !== undefined)
-  const hasProcesses = threads.some(({ process }) => process !== undefined)
+/** The columns that name threads, with what they are called and their processes if any has these. */
+export function threadColumns(threads: readonly Thread[]): Column<Thread>[] {
   return [
-    [' thread', ...(hasNames ? [' name'] : []), ...(hasProcesses ? ['process'] : [])],
-    (thread) => [
-      threadName(thread),
-      ...(hasNames ? [visible(thread.name ?? '')] : []),
-      ...(hasProcesses ? [String(thread.process ?? '')] : []),
-    ],
+    [' thread', threadName],
+    threads.some(({ name }) => name !== undefined) && [' name', ({ name = '' }) => visible(name)],
+    threads.some(({ process }) => process !== undefined) && ['process', ({ process = '' }) => String(process)],
   ]
 }
 

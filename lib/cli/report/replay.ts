@@ -3,7 +3,7 @@ import type { PoolGain } from '../../exports/simulation/pools.js'
 import { callsOf, type ReplayComparison, type Spread } from '../../transforms/drive/comparison.js'
 import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Run } from '../drive/runs.js'
-import { counted, grouped, rounded, tableLines, visible, wrapped } from './columns.js'
+import { counted, grouped, rounded, tableLines, tableOf, visible, wrapped } from './columns.js'
 import { failure, verdict } from './replay-verdict.js'
 
 /** The report of a comparison: the verdict, and a table. @param pools the savings by pools, for the verdict */
@@ -16,40 +16,25 @@ export function replayText(comparison: ReplayComparison, columns: number, pools:
   const title =
     `${counted(calls, 'call')} of ${counted(trace.threads, 'thread')}, ${counted(options.runs, 'run')} each; ` +
     `${counted(trace.peak.blocks, 'live block')}, ${counted(trace.peak.bytes, 'byte')} at their peaks`
-  const heads = [
-    ' allocator',
-    'rank',
-    'ns a call',
-    'quartiles',
-    'peak KiB',
-    'rank',
-    'maxima',
-    'final KiB',
-    'faults',
-    '50 %',
-    '99 %',
-    '99.9 %',
-    'longest',
-  ]
-  const rows = allocators.map((one) => {
-    const { name, time, peak, final, pageFaults, timeRank, peakRank, fragmentation, percentiles } = one
-    return [
-      visible(name),
-      timeRank === null ? '-' : String(timeRank),
-      perCall(time.median),
-      `${perCall(time.low)}-${perCall(time.high)}`,
-      kibibytes(peak),
-      peakRank === null ? '-' : String(peakRank),
-      fragmentation === null ? '-' : `${(100 * fragmentation).toFixed(1)} %`,
-      kibibytes(final),
-      grouped(Math.round(pageFaults.median)),
-      ...(['50', '99', '99.9', '100'] as const).map((key) => (percentiles === null ? '-' : grouped(percentiles[key]))),
-    ]
-  })
+  const table = tableOf(title, allocators, [
+    [' allocator', ({ name }) => visible(name)],
+    ['rank', ({ timeRank }) => timeRank ?? '-'],
+    ['ns a call', ({ time }) => perCall(time.median)],
+    ['quartiles', ({ time }) => `${perCall(time.low)}-${perCall(time.high)}`],
+    ['peak KiB', ({ peak }) => kibibytes(peak)],
+    ['rank', ({ peakRank }) => peakRank ?? '-'],
+    ['maxima', ({ fragmentation }) => (fragmentation === null ? '-' : `${(100 * fragmentation).toFixed(1)} %`)],
+    ['final KiB', ({ final }) => kibibytes(final)],
+    ['faults', ({ pageFaults }) => Math.round(pageFaults.median)],
+    ['50 %', ({ percentiles }) => percentiles?.['50'] ?? '-'],
+    ['99 %', ({ percentiles }) => percentiles?.['99'] ?? '-'],
+    ['99.9 %', ({ percentiles }) => percentiles?.['99.9'] ?? '-'],
+    ['longest', ({ percentiles }) => percentiles?.['100'] ?? '-'],
+  ])
   return [
     ...answer,
     ...(answer.length > 0 ? [''] : []),
-    ...tableLines({ title, heads, rows }, columns),
+    ...tableLines(table, columns),
     ...wrapped(
       `The driver's own ${perCall(driver.median)} ns a call are subtracted. maxima: the peak over the most live ` +
         'bytes, less 1. The last four columns are ns of sampled calls.',
@@ -65,23 +50,16 @@ export function verifiedText(
   results: readonly { readonly name: string; readonly run: Run }[],
   columns: number,
 ): string {
-  const rows = results.map(({ name, run }) => [
-    visible(name),
-    grouped(run.damaged),
-    grouped(run.misaligned),
-    grouped(run.failed),
+  const table = tableOf('contents of all blocks', results, [
+    [' allocator', ({ name }) => visible(name)],
+    ['damaged', ({ run }) => run.damaged],
+    ['misaligned', ({ run }) => run.misaligned],
+    ['failed', ({ run }) => run.failed],
   ])
   const failures = results.flatMap(({ name, run: { failed } }) =>
     failed === 0 ? [] : wrapped(`${failure(name, failed, trace, 'these blocks could not be verified')}.`, columns),
   )
-  return [
-    ...failures,
-    ...tableLines(
-      { title: 'contents of all blocks', heads: [' allocator', 'damaged', 'misaligned', 'failed'], rows },
-      columns,
-    ),
-    '',
-  ].join('\n')
+  return [...failures, ...tableLines(table, columns), ''].join('\n')
 }
 
 /** The output of memory_replay for a dump. */
@@ -135,6 +113,6 @@ export function skippedText({ skipped, processes }: PreparedReplay): string | un
   return lines.length === 0 ? undefined : lines.join('; ')
 }
 
-function kibibytes({ median }: Spread): string {
-  return grouped(Math.round(median / KIB))
+function kibibytes({ median }: Spread): number {
+  return Math.round(median / KIB)
 }

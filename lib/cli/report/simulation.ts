@@ -6,7 +6,7 @@ import { poolSentence } from '../../exports/simulation/pools.js'
 import type { ShortLivedSite } from '../../transforms/simulate/lifetimes/predictor.js'
 import type { HeapMoment, PredictionFigures, SimulationResult } from '../../transforms/simulate/result.js'
 import { MOST_RESULTS, type Simulator } from '../../transforms/simulate/simulator.js'
-import { counted, grouped, pairLines, rounded, tableLines, wrapped } from './columns.js'
+import { counted, grouped, pairLines, rounded, tableLines, tableOf, wrapped } from './columns.js'
 import { poolGain } from './pool-gain.js'
 
 const NONE = '-'
@@ -178,17 +178,13 @@ function single(columns: number, result: SimulationResult, alone?: SimulationRes
     '',
     ...predictionLines(columns, result, alone),
     ...tableLines(
-      {
-        title: `allocations by size${settings.classes === null ? '' : ' class'}`,
-        heads: ['up to', 'blocks', 'requested', 'granted', 'internal'],
-        rows: sizes.map(({ upTo, allocations, requested, granted }) => [
-          grouped(upTo),
-          grouped(allocations),
-          grouped(requested),
-          grouped(granted),
-          granted === 0 ? NONE : percent(1 - requested / granted),
-        ]),
-      },
+      tableOf(`allocations by size${settings.classes === null ? '' : ' class'}`, sizes, [
+        ['up to', ({ upTo }) => upTo],
+        ['blocks', ({ allocations }) => allocations],
+        ['requested', ({ requested }) => requested],
+        ['granted', ({ granted }) => granted],
+        ['internal', ({ requested, granted }) => (granted === 0 ? NONE : percent(1 - requested / granted))],
+      ]),
       columns,
     ),
   )

@@ -1,6 +1,6 @@
 import type { SiteStatistics, SiteThread, Statistics, Thread } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
-import { bytes, counted, grouped, labelledLines, share, visible, wrapped } from './columns.js'
+import { bytes, counted, grouped, labelledLines, share, tableOf, visible, wrapped } from './columns.js'
 import { blocks, siteLabels, labelledSites, threadColumns, threadName, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
@@ -13,21 +13,18 @@ export function siteThreadTable(statistics: Statistics, top: number, names: Site
   const rows = sites.flatMap((site) => (site.threads ?? []).map((thread) => ({ site, thread })))
   if (rows.length === 0 || top === 0 || names.by === 'thread') return []
   const shown = topOf(rows, (a, b) => descending(a.thread.allocated.bytes, b.thread.allocated.bytes), top)
-  const [threadHeads, threadCells] = threadColumns(rows.map(({ thread }) => thread))
   const { by = 'site' } = names
-  const table = {
-    title: `Top ${by}s and threads by bytes allocated (${grouped(rows.length)} in all)`,
-    heads: [...threadHeads, 'bytes', 'share', 'allocations', 'at peak', 'leaked', 'freed by others'],
-    rows: shown.map(({ thread }) => [
-      ...threadCells(thread),
-      grouped(thread.allocated.bytes),
-      share(thread.allocated.bytes, allocated.bytes),
-      grouped(thread.allocated.blocks),
-      grouped(thread.atPeak.bytes),
-      grouped(thread.leaked.bytes),
-      grouped(handoffsOf([thread]).bytes),
-    ]),
-  }
+  const title = `Top ${by}s and threads by bytes allocated (${grouped(rows.length)} in all)`
+  const threads = shown.map(({ thread }) => thread)
+  const table = tableOf(title, threads, [
+    ...threadColumns(rows.map(({ thread }) => thread)),
+    ['bytes', (thread) => thread.allocated.bytes],
+    ['share', (thread) => share(thread.allocated.bytes, allocated.bytes)],
+    ['allocations', (thread) => thread.allocated.blocks],
+    ['at peak', ({ atPeak }) => atPeak.bytes],
+    ['leaked', ({ leaked }) => leaked.bytes],
+    ['freed by others', (thread) => handoffsOf([thread]).bytes],
+  ])
   const labels = (width: number) => distinct(shown, names, width)
   return labelledLines(table, by, names.columns, labels)
 }
@@ -41,11 +38,11 @@ export function handoffTable({ sites }: Statistics, top: number, names: SiteName
   if (rows.length === 0 || top === 0 || names.by === 'thread') return []
   const shown = rows.slice(0, top)
   const { by = 'site' } = names
-  const table = {
-    title: `Top ${by}s by bytes that another thread freed (${grouped(rows.length)} in all)`,
-    heads: ['bytes', 'blocks', 'of allocations'],
-    rows: shown.map(({ site, bytes: sum, blocks: n }) => [grouped(sum), grouped(n), share(n, site.allocated.blocks)]),
-  }
+  const table = tableOf(`Top ${by}s by bytes that another thread freed (${grouped(rows.length)} in all)`, shown, [
+    ['bytes', (row) => row.bytes],
+    ['blocks', (row) => row.blocks],
+    ['of allocations', ({ site, blocks: n }) => share(n, site.allocated.blocks)],
+  ])
   const named = shown.map(({ site }) => site)
   return labelledSites(table, named, names, (row, width) =>
     pairLines(shown[row]?.pairs ?? []).flatMap((line) => wrapped(line, width)),

@@ -1,17 +1,19 @@
-import type { Overhead, SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
+import type { Overhead, SiteStatistics, SizeStatistics, Statistics } from '../../transforms/statistics/result.js'
 import { descending } from '../../transforms/statistics/site-table.js'
 import { noShares } from '../../transforms/statistics/amounts.js'
 import { actingThreads, sharesByProcess } from '../../transforms/statistics/thread-table.js'
 import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
-import { grouped, share, tableLines, visible } from './columns.js'
+import { grouped, share, tableLines, tableOf, visible, type Column } from './columns.js'
 import { hasSites } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
 import { labelledSites, threadColumns, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
 
-/** The header of a column with one definition of temporary allocations. */
-const temporaryHead = (by: TemporaryDefinition) => `temporary (${by})`
+/** The column with one definition of temporary allocations. @param identified whether their number is known */
+function temporaryColumn<Row>(by: TemporaryDefinition, identified: boolean, of: (row: Row) => number): Column<Row> {
+  return [`temporary (${by})`, (row) => (identified ? of(row) : UNKNOWN_FIGURE)]
+}
 
 /** The sort key of a table of sites. */
 export type SiteOrder = (typeof SITE_ORDERS)[number]
@@ -55,31 +57,18 @@ export function siteTable(
   if (top === 0 || by === 'thread' || !hasSites(sites)) return []
   const shown = sortedSites(sites, order, top)
   const isGrouped = by !== 'site'
-  const table = {
-    title: `Top ${by}s by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
-    heads: [
-      'bytes',
-      'share',
-      ...(isGrouped ? ['inclusive'] : []),
-      'allocations',
-      'mean',
-      'own peak',
-      'at peak',
-      'leaked',
-      temporaryHead(temporaryBy),
-    ],
-    rows: shown.map((site) => [
-      grouped(site.allocated.bytes),
-      share(site.allocated.bytes, allocated.bytes),
-      ...(isGrouped ? [grouped((site.inclusive ?? site).allocated.bytes)] : []),
-      grouped(site.allocated.blocks),
-      grouped(mean(site)),
-      grouped(site.ownPeak.bytes),
-      grouped(site.atPeak.bytes),
-      grouped(site.leaked.bytes),
-      identified ? grouped(site.temporary[temporaryBy].blocks) : UNKNOWN_FIGURE,
-    ]),
-  }
+  const title = `Top ${by}s by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`
+  const table = tableOf(title, shown, [
+    ['bytes', (site) => site.allocated.bytes],
+    ['share', (site) => share(site.allocated.bytes, allocated.bytes)],
+    isGrouped && ['inclusive', (site) => (site.inclusive ?? site).allocated.bytes],
+    ['allocations', (site) => site.allocated.blocks],
+    ['mean', mean],
+    ['own peak', ({ ownPeak }) => ownPeak.bytes],
+    ['at peak', ({ atPeak }) => atPeak.bytes],
+    ['leaked', ({ leaked }) => leaked.bytes],
+    temporaryColumn(temporaryBy, identified, ({ temporary }) => temporary[temporaryBy].blocks),
+  ])
   return labelledSites(table, shown, names)
 }
 
@@ -91,18 +80,14 @@ export function overheadTable({ sites }: Statistics, top: number, names: SiteNam
   if (some.length === 0 || top === 0) return []
   const hasCpus = some[0]?.crossCpuFrees !== undefined
   const shown = topOf(some, (a, b) => descending(a.overhead.wasted, b.overhead.wasted), top)
-  const table = {
-    title: `Top ${by}s by bytes wasted (${grouped(some.length)} in all)`,
-    heads: ['requested', 'allocated', 'wasted', 'share', 'hits', ...(hasCpus ? ['cross-CPU'] : [])],
-    rows: shown.map(({ overhead, crossCpuFrees = 0 }) => [
-      grouped(overhead.requested),
-      grouped(overhead.allocated),
-      grouped(overhead.wasted),
-      share(overhead.wasted, overhead.allocated),
-      grouped(overhead.hits),
-      ...(hasCpus ? [grouped(crossCpuFrees)] : []),
-    ]),
-  }
+  const table = tableOf(`Top ${by}s by bytes wasted (${grouped(some.length)} in all)`, shown, [
+    ['requested', ({ overhead }) => overhead.requested],
+    ['allocated', ({ overhead }) => overhead.allocated],
+    ['wasted', ({ overhead }) => overhead.wasted],
+    ['share', ({ overhead }) => share(overhead.wasted, overhead.allocated)],
+    ['hits', ({ overhead }) => overhead.hits],
+    hasCpus && ['cross-CPU', ({ crossCpuFrees = 0 }) => crossCpuFrees],
+  ])
   return labelledSites(table, shown, names)
 }
 
@@ -115,26 +100,18 @@ export function sizeTable(
 ): string[] {
   const shown = sizes.exact.slice(0, top)
   if (shown.length === 0) return []
-  return tableLines(
-    {
-      title: `Top sizes by allocations (${grouped(sizes.exact.length)} in all)`,
-      heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', temporaryHead(temporaryBy)],
-      rows: shown.map(({ size, count, atPeak, leaked, temporary }) => {
-        const sum = size * BigInt(count)
-        return [
-          grouped(size),
-          grouped(count),
-          share(count, allocated.blocks),
-          grouped(sum),
-          share(sum, allocated.bytes),
-          grouped(atPeak),
-          grouped(leaked),
-          identified ? grouped(temporary[temporaryBy]) : UNKNOWN_FIGURE,
-        ]
-      }),
-    },
-    columns,
-  )
+  const sum = ({ size, count }: SizeStatistics) => size * BigInt(count)
+  const table = tableOf(`Top sizes by allocations (${grouped(sizes.exact.length)} in all)`, shown, [
+    ['size', ({ size }) => size],
+    ['allocations', ({ count }) => count],
+    ['share', ({ count }) => share(count, allocated.blocks)],
+    ['bytes', sum],
+    ['share', (row) => share(sum(row), allocated.bytes)],
+    ['at peak', ({ atPeak }) => atPeak],
+    ['leaked', ({ leaked }) => leaked],
+    temporaryColumn(temporaryBy, identified, ({ temporary }) => temporary[temporaryBy]),
+  ])
+  return tableLines(table, columns)
 }
 
 /** The activity of threads, and the fate of the blocks that they allocated. */
@@ -146,47 +123,31 @@ export function threadTable(
 ): string[] {
   const all = actingThreads(threads)
   if (all.length === 0 || top === 0) return []
-  const [threadHeads, threadCells] = threadColumns(all)
-  return tableLines(
-    {
-      title: `Top threads by events (${grouped(all.length)} in all)`,
-      heads: [
-        ...threadHeads,
-        'events',
-        'share',
-        'allocations',
-        'bytes',
-        'at peak',
-        'leaked',
-        temporaryHead(temporaryBy),
-        'frees',
-        'cross-thread',
-      ],
-      rows: all
-        .slice(0, top)
-        .map((thread) => [
-          ...threadCells(thread),
-          grouped(thread.events),
-          share(thread.events, events),
-          grouped(thread.allocated.blocks),
-          grouped(thread.allocated.bytes),
-          grouped(thread.atPeak.bytes),
-          grouped(thread.leaked.bytes),
-          identified ? grouped(thread.temporary[temporaryBy].blocks) : UNKNOWN_FIGURE,
-          grouped(thread.frees),
-          grouped(thread.foreignFrees),
-        ]),
-    },
-    columns,
-  )
+  const table = tableOf(`Top threads by events (${grouped(all.length)} in all)`, all.slice(0, top), [
+    ...threadColumns(all),
+    ['events', (thread) => thread.events],
+    ['share', (thread) => share(thread.events, events)],
+    ['allocations', ({ allocated }) => allocated.blocks],
+    ['bytes', ({ allocated }) => allocated.bytes],
+    ['at peak', ({ atPeak }) => atPeak.bytes],
+    ['leaked', ({ leaked }) => leaked.bytes],
+    temporaryColumn(temporaryBy, identified, ({ temporary }) => temporary[temporaryBy].blocks),
+    ['frees', ({ frees }) => frees],
+    ['cross-thread', ({ foreignFrees }) => foreignFrees],
+  ])
+  return tableLines(table, columns)
 }
 
 /** The number of events of each CPU. */
 export function cpuTable(cpus: Statistics['cpus'], top: number, columns: number): string[] {
   if (cpus.length < 2 || top === 0) return []
   const events = sumOf(cpus)
-  const rows = cpus.slice(0, top).map((cpu) => [String(cpu.value), grouped(cpu.events), share(cpu.events, events)])
-  return tableLines({ title: 'CPUs', heads: ['cpu', 'events', 'share'], rows }, columns)
+  const table = tableOf('CPUs', cpus.slice(0, top), [
+    ['cpu', ({ value }) => String(value)],
+    ['events', (cpu) => cpu.events],
+    ['share', (cpu) => share(cpu.events, events)],
+  ])
+  return tableLines(table, columns)
 }
 
 /** The events of each process, and the fate of the blocks that it allocated. The last row has all other events. */

@@ -1,6 +1,6 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
-import { bar, grouped, tableLines } from './columns.js'
+import { bar, tableLines, tableOf } from './columns.js'
 import { unitName } from './names.js'
 
 /** The level of live bytes, in at most `rows` rows of about equally many events. */
@@ -9,36 +9,18 @@ export function timelineTable({ timeline, time, peakBytes }: Statistics, rows: n
   if (parts.length === 0) return []
   const isTimed = parts.some((part) => part.time !== undefined)
   const hasResident = parts.some(({ resident }) => resident !== undefined)
-  return tableLines(
-    {
-      title: `Timeline of live bytes${isTimed ? `, time in ${unitName(time?.unit)}` : ''}`,
-      heads: [
-        'to event',
-        ...(isTimed ? ['to time'] : []),
-        'min',
-        'max',
-        'last',
-        'blocks',
-        'allocations',
-        'bytes allocated',
-        'frees',
-        ...(hasResident ? ['resident'] : []),
-        ' ',
-      ],
-      rows: parts.map((part) => [
-        grouped(part.event),
-        ...(isTimed ? [part.time === undefined ? '' : grouped(part.time)] : []),
-        grouped(part.minBytes),
-        grouped(part.maxBytes),
-        grouped(part.live.bytes),
-        grouped(part.live.blocks),
-        grouped(part.allocated.blocks),
-        grouped(part.allocated.bytes),
-        grouped(part.frees),
-        ...(hasResident ? [part.resident === undefined ? '' : grouped(part.resident)] : []),
-        part.maxBytes === 0n ? '' : bar(Number(part.maxBytes), Number(peakBytes.bytes)),
-      ]),
-    },
-    columns,
-  )
+  const table = tableOf(`Timeline of live bytes${isTimed ? `, time in ${unitName(time?.unit)}` : ''}`, parts, [
+    ['to event', ({ event }) => event],
+    isTimed && ['to time', (part) => part.time ?? ''],
+    ['min', ({ minBytes }) => minBytes],
+    ['max', ({ maxBytes }) => maxBytes],
+    ['last', ({ live }) => live.bytes],
+    ['blocks', ({ live }) => live.blocks],
+    ['allocations', ({ allocated }) => allocated.blocks],
+    ['bytes allocated', ({ allocated }) => allocated.bytes],
+    ['frees', ({ frees }) => frees],
+    hasResident && ['resident', ({ resident }) => resident ?? ''],
+    [' ', ({ maxBytes }) => (maxBytes === 0n ? '' : bar(Number(maxBytes), Number(peakBytes.bytes)))],
+  ])
+  return tableLines(table, columns)
 }
