@@ -211,7 +211,7 @@ export function decode(
         set = readLost(p, i)
         if (set != 0) store<u8>(Column.KIND + i, KIND_LOST)
         else {
-          row = eventOfStack(p)
+          row = eventOfStack(p, i)
           if (row >= 0) next = readStack(0, next, end, isLast)
           else isUnclear = isUntimed(p)
         }

@@ -24,7 +24,8 @@ export let areApart: bool = false
 
 /** The most events that wait for their stacks, and for how many further events. */
 const MOST: u32 = 16
-/** The numbers of these events, and their lines. */
+/** The numbers of these events, with this bit that of the next one for an event of another kind; and their lines. */
+const OTHER: u32 = 0x8000_0000
 const ROWS: usize = memory.data(64)
 const LINES: usize = memory.data(64)
 /** The number of events that wait. */
@@ -47,9 +48,13 @@ function frameAt(p: usize, end: usize): usize {
   return load<u8>(p) == TAB || (after - p > COMMAND_WIDTH && load<u8>(end - 1) == CLOSE) ? q : 0
 }
 
-/** Whether a line, `COMM-PID [CPU] TIME: <stack trace>`, begins the stack of an event of the same thread. */
-function isBegin(p: usize, event: usize): bool {
-  if (memory.compare(p, event, TASK_WIDTH) != 0) return false
+/** Whether two lines, `COMM-PID [CPU] TIME: ...`, are of the same thread. */
+function areOfOneThread(p: usize, event: usize): bool {
+  return memory.compare(p, event, TASK_WIDTH) == 0
+}
+
+/** Whether a line, `COMM-PID [CPU] TIME: <stack trace>`, begins a stack. */
+function isBegin(p: usize): bool {
   for (let q = findEither(p, LESS); load<u8>(q) != LF; q = findEither(q + 1, LESS))
     if (load<u64>(q + 1) == STACK_TR) return true
   return false
@@ -72,7 +77,7 @@ export function readStack(event: usize, p: usize, end: usize, isLast: bool): usi
     const lineEnd = endOfLine(p, lf)
     const isShort = lineEnd - p < MAX_LINE && lineEnd <= limit && frames < MAX_FRAMES
     const frame = isShort ? frameAt(p, lineEnd) : 0
-    const begins = frame == 0 && isShort && event != 0 && stackLines == 0 && isBegin(p, event)
+    const begins = frame == 0 && isShort && event != 0 && stackLines == 0 && areOfOneThread(p, event) && isBegin(p)
     if (begins) areApart = true
     if (frame != 0) {
       store<u32>(list + ((<usize>frames) << 2), intern(frame - 1, <u32>(lineEnd - frame + 1)))
@@ -88,23 +93,36 @@ export function readStack(event: usize, p: usize, end: usize, isLast: bool): usi
 
 /** Event `i`, in the line at `p`, waits for its stack, unless it has one. Those that have waited long do no more. */
 export function awaitStack(i: u32, p: usize, hasStack: bool): void {
-  if (waiting > 0 && load<u32>(ROWS) + MOST <= i) forget(0)
-  if (!areApart || hasStack) return
-  store<u32>(ROWS + ((<usize>waiting) << 2), i)
-  store<u32>(LINES + ((<usize>waiting) << 2), <u32>p)
-  waiting++
+  if (waiting > 0 && (load<u32>(ROWS) & ~OTHER) + MOST <= i) forget(0)
+  if (areApart && !hasStack) wait(i, p)
 }
 
-/** The event whose stack a line begins, which waits no more; -1 if there is none. */
-export function eventOfStack(p: usize): i32 {
+/**
+ * The event whose stack a line begins, which waits no more; -1 if there is none. An event of another kind has the next
+ * stack of its thread: that of the event before it, which an interrupt held up, comes later.
+ * @param i the number of events so far
+ */
+export function eventOfStack(p: usize, i: u32): i32 {
   for (let n = <i32>waiting - 1; n >= 0; n--) {
     const at = (<usize>n) << 2
-    if (!isBegin(p, load<u32>(LINES + at))) continue
+    if (!areOfOneThread(p, load<u32>(LINES + at))) continue
+    if (!isBegin(p)) {
+      wait(i | OTHER, p)
+      return -1
+    }
     const row = load<u32>(ROWS + at)
     forget(n)
-    return <i32>row
+    return row < OTHER ? <i32>row : -1
   }
   return -1
+}
+
+function wait(row: u32, p: usize): void {
+  if (waiting == MOST) forget(0)
+  const at = (<usize>waiting) << 2
+  store<u32>(ROWS + at, row)
+  store<u32>(LINES + at, <u32>p)
+  waiting++
 }
 
 function forget(n: u32): void {

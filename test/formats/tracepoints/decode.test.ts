@@ -363,6 +363,13 @@ describe('stacks', () => {
     })
   })
 
+  it('of another event, which an interrupt reports between an event and its stack, are not its own', () => {
+    const line = (text: string) => `            true-12732   [001] .....     1.000000: ${text}`
+    const [head, other] = [line('<stack trace>'), line('hrtimer_expire_entry: now=1')]
+    const lines = [line(FREE), head, ' => f', line(FREE), other, head, ' => timer', head, ' => g', other]
+    expect(stacks(lines.map((one) => `${one}\n`).join('')).stacks).toEqual([['f'], ['g']])
+  })
+
   it('are awaited for a limited number of events', () => {
     const line = (task: string, text: string) => `${task.padStart(16)}-7       [000] .....     1.000000: ${text}\n`
     const other = (n: number) => line('other', FREE).repeat(n)
