@@ -14,6 +14,9 @@ export async function recognize({ head, failure }: Pick<Peeked, 'head' | 'failur
   return entry.load()
 }
 
+const MTRACE_REPORT =
+  'this is a report of the script mtrace: heapflow reads what the script does, the file that MALLOC_TRACE names'
+
 /** What files are that no format here reads, and what to do, by their first bytes. */
 const OTHERS: readonly (readonly [beginning: string, reason: string])[] = [
   [
@@ -26,6 +29,10 @@ const OTHERS: readonly (readonly [beginning: string, reason: string])[] = [
     '\x17\x08Dtracing',
     'this is a file of trace-cmd record: trace-cmd report FILE writes its events as text, which heapflow reads',
   ],
+  ['\nMemory not freed:', MTRACE_REPORT],
+  ['- 0x0000', MTRACE_REPORT],
+  ['% time ', 'this is a summary of ltrace -c or strace -c, without single calls: run ltrace without -c'],
+  ['execve("', 'this is a log of strace, which shows no calls of malloc: hf-record and ltrace do'],
   ['\xff\xfe', 'this is text in UTF-16, as > of PowerShell writes it: convert it to UTF-8'],
 ]
 

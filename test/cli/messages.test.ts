@@ -98,9 +98,13 @@ describe('compression that is not read', () => {
     ['memray\\0\\f\\0\\0\\0\\0', 'this is a file of memray, which only memray reads '],
     ['PERFILE2h\\0\\0\\0', 'this is a file of perf record: perf script -i FILE writes '],
     ['\\027\\010Dtracing6\\0', 'this is a file of trace-cmd record: trace-cmd report FILE writes '],
+    ['\\nMemory not freed:\\n---', 'this is a report of the script mtrace: '],
+    ['- 0x0000000005633290 Free 1 was never', 'this is a report of the script mtrace: '],
+    ['%% time     seconds  usecs/call', 'this is a summary of ltrace -c or strace -c, '],
+    ['execve("/bin/ls", ["ls"], 0x7f) = 0\\n', 'this is a log of strace, '],
     ['\\377\\376=\\0 \\0S\\0', 'this is text in UTF-16, as > of PowerShell writes it: convert it to UTF-8'],
   ])('that another tool wrote gets a sentence that says what it is: %s', async (bytes, reason) => {
-    const { code, stderr } = await shell(`printf '${bytes}' | hf-stats`)
+    const { code, stderr } = await shell(`printf -- '${bytes}' | hf-stats`)
     expect([code, stderr.startsWith(`hf-stats: stdin: ${reason}`)]).toEqual([1, true])
   })
 
