@@ -19,7 +19,8 @@ import * as Coder from './compact/coder'
 import { resetDescriptorCodes } from './compact/descriptor-codes'
 import { forgetDescriptors, resetDescriptors } from './compact/descriptors'
 import { codeCheckpoint } from './compact/checkpoint'
-import { beginChecksum, checksum, codeEvent } from './compact/event'
+import { beginEvents, checksum, codeEvent } from './compact/event'
+import { forgetEnded, resetEnds } from './compact/ends'
 import { resetExtras } from './compact/extras'
 import { resetHistory } from './compact/history'
 import { BEST } from './compact/level'
@@ -34,6 +35,7 @@ import { GROWING, GrowingTable } from './shared/grow'
 
 export { byteCount, BYTES, listCount, LISTED, listedCount, LISTS, STARTS, stringCount } from './compact/batch-strings'
 export { endWriting, payloadStart } from './compact/coder'
+export { hasEnds } from './compact/ends'
 export { isSimulating, startSimulation } from './compact/simulation'
 export * from './shared/columns'
 
@@ -61,6 +63,7 @@ export function reset(): void {
   resetThreads()
   resetHistory()
   resetBlocks()
+  resetEnds()
   resetCaches()
   resetDescriptors()
   resetDescriptorCodes()
@@ -101,7 +104,7 @@ export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32
 export function beginEncoding(): void {
   Coder.beginWriting()
   beginBlock()
-  beginChecksum()
+  beginEvents(true)
 }
 
 /**
@@ -142,11 +145,14 @@ export function bytesChecksum(from: usize, length: u32): u32 {
   return ~crcBytes(u32.MAX_VALUE, from, length)
 }
 
-/** Begins to decode a block, whose payload is at this distance from the result of `reservePayload`. */
-export function beginDecoding(from: u32, length: u32): void {
+/**
+ * Begins to decode a block, whose payload is at this distance from the result of `reservePayload`.
+ * @param ends whether blocks end with their process
+ */
+export function beginDecoding(from: u32, length: u32, ends: bool): void {
   Coder.beginReading(payload.at + from, length)
   beginBlock()
-  beginChecksum()
+  beginEvents(ends)
 }
 
 /**
@@ -177,6 +183,7 @@ export function decode(count: u32): u32 {
  * @returns its length; 0 if it cannot be written
  */
 export function save(): u32 {
+  forgetEnded()
   Coder.resetCoder()
   resetNumbers()
   Coder.beginWriting()

@@ -28,6 +28,11 @@ export class Block {
 }
 
 const BYTES: u32 = BEST ? 64 : 48
+/** The part of keys that depends on the process: a block's key is its address xor this. */
+export function mixOf(process: u64): u64 {
+  return process * 0x9e37_79b9_7f4a_7c15
+}
+
 /** The pieces with the blocks, `PER_PIECE` in each, so that no block moves when the number grows. */
 const PIECES: usize = memory.data(8192)
 const MOST_PIECES: u32 = 2048

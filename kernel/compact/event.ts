@@ -4,12 +4,13 @@ import { DAMAGED, FINE, NO_MEMORY } from '../../lib/kernel/layouts/compact'
 import { ADDRESS, KIND, MASK, OLD_ADDRESS, OUTCOME, PROCESS, SIZE, THREAD } from '../shared/columns'
 import * as Event from '../shared/event'
 import { addBlock, findBlock, removeBlock } from './blocks'
-import { blockAt } from './block'
+import { blockAt, mixOf } from './block'
 import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
 import { crcWord } from './checksum'
 import { isEncoding, isOver, mixed } from './coder'
 import { codeDescriptor } from './descriptor-codes'
 import * as Descriptors from './descriptors'
+import { beginEnds, endProcess } from './ends'
 import { codeExtras, EXTRA, extraName } from './extras'
 import { F_SIZE, LIST, NAME, setValue, sortOf, valueOf } from '../shared/fields'
 import { nextEvent, noteBirth, remember, sequence } from './history'
@@ -28,8 +29,14 @@ import { Thread } from './thread'
 /** The checksum of the block's events so far, before its bits are inverted. */
 export let checksum: u32 = 0
 
-export function beginChecksum(): void {
+/** Whether blocks end with their process. */
+let endsProcesses = false
+
+/** Begins a block of events. @param ends whether blocks end with their process */
+export function beginEvents(ends: bool): void {
   checksum = u32.MAX_VALUE
+  endsProcesses = ends
+  beginEnds()
 }
 
 /** The event's thread and addresses. */
@@ -43,7 +50,7 @@ let expected: u64 = 0
 let subject: u32 = 0
 
 function keyOf(x: u64): u64 {
-  return x ^ (process * 0x9e37_79b9_7f4a_7c15)
+  return x ^ mixOf(process)
 }
 
 /** Reads an event to encode, and creates the draft of its descriptor. @returns the fields that identify the thread */
@@ -208,7 +215,10 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
     blockAt(made).handle = newHandle
     noteBirth(made)
   }
-  if (d.form == Descriptors.PLAIN) notePlain(d, current)
+  if (d.form == Descriptors.PLAIN) {
+    notePlain(d, current)
+    if (endsProcesses && d.kind == Event.KIND_PROCESS_END) endProcess(process)
+  }
   if (BEST) remember(t, symbol, 0, age)
   else if (d.form <= Descriptors.MOVES) remember(t, symbol, 0, 0)
   return finish(row, t, d)

@@ -4,7 +4,7 @@ import { MALLOC, PTMALLOC } from '../../lib/kernel/layouts/allocators'
 import { HAS_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_EXISTING } from '../shared/event'
 import { HashTable, TABLE, VALUE } from '../shared/hash-table'
 import { addBlock, newestBlock } from './blocks'
-import { Block, blockAt } from './block'
+import { Block, blockAt, mixOf } from './block'
 import { simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
 import { isEncoding, isOver } from './coder'
 import { addDraft, draft, MAKES, setValueAt } from './descriptors'
@@ -93,14 +93,14 @@ function addProcess(thread: u32): bool {
   return addWord(processes, thread)
 }
 
-function mixOf(i: u32): u64 {
-  return i < processes.count ? threadAt(wordAt(processes, i)).process * 0x9e37_79b9_7f4a_7c15 : 0
+function mixAt(i: u32): u64 {
+  return i < processes.count ? mixOf(threadAt(wordAt(processes, i)).process) : 0
 }
 
 /** Whether a block may be at an address. */
 export function isBlockAt(n: u32, address: u64): bool {
   const key = blockAt(n).key
-  for (let i: u32 = 0; i < processes.count; i++) if ((key ^ mixOf(i)) == address) return true
+  for (let i: u32 = 0; i < processes.count; i++) if ((key ^ mixAt(i)) == address) return true
   return false
 }
 
@@ -108,7 +108,7 @@ export function isBlockAt(n: u32, address: u64): bool {
 function likelyProcess(n: u32): u32 {
   const key = blockAt(n).key
   for (let i: u32 = 0; i < processes.count; i++) {
-    const top = (key ^ mixOf(i)) >> 47
+    const top = (key ^ mixAt(i)) >> 47
     if (top == 0 || top == 0x1_ffff) return i
   }
   return 0
@@ -125,11 +125,11 @@ export function codeBlock(n: u32, address: u64, context: u32, handle: u32): bool
   let process: u32 = 0
   if (isEncoding) {
     const key = blockAt(n).key
-    while (process < processes.count && (key ^ mixOf(process)) != address) process++
+    while (process < processes.count && (key ^ mixAt(process)) != address) process++
   }
   process = <u32>keptNumber(process, PROCESS_OF, lastProcess)
   lastProcess = process
-  return codeRest(n, address ^ mixOf(process), context, handle)
+  return codeRest(n, address ^ mixAt(process), context, handle)
 }
 
 function codeRest(n: u32, key: u64, context: u32, handle: u32): bool {
@@ -193,7 +193,7 @@ export function codeOtherBlocks(): bool {
     const n: u32 = isEncoding ? wordAt(others, <u32>i) : 0
     const process = <u32>keptNumber(isEncoding ? likelyProcess(n) : 0, PROCESS_OF, lastProcess)
     lastProcess = process
-    const mix = mixOf(process)
+    const mix = mixAt(process)
     last = keptNear(isEncoding ? blockAt(n).key ^ mix : 0, last, ADDRESS, lastClass)
     if (!codeRest(n, last ^ mix, 0, 0)) return false
     if (!isEncoding && isSimulating && simKind != PTMALLOC) makeAgain(last)
@@ -213,7 +213,7 @@ function isBefore(a: u32, b: u32): bool {
   const p = likelyProcess(a)
   const q = likelyProcess(b)
   if (p != q) return p < q
-  return (blockAt(a).key ^ mixOf(p)) < (blockAt(b).key ^ mixOf(q))
+  return (blockAt(a).key ^ mixAt(p)) < (blockAt(b).key ^ mixAt(q))
 }
 
 /** Heap sort. */

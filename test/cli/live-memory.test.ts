@@ -14,6 +14,7 @@ const FEW = 1000
 const PASSING = 200_000
 const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
 const file = (n: number) => join(folder, `${n}.ndjson`)
+afterAll(() => rmSync(folder, { recursive: true }))
 
 /** A trace in which `n` blocks stay live. @param passing the number of blocks before them that do not */
 function* trace(n: number, passing = 0): Generator<string> {
@@ -21,6 +22,16 @@ function* trace(n: number, passing = 0): Generator<string> {
   const alloc = (i: number) => `{"kind":"alloc",${address(i)},"size":${16 + (i % 5) * 8}}\n`
   for (let i = 0; i < passing; i++) yield `${alloc(i % FEW)}{"kind":"free",${address(i % FEW)}}\n`
   for (let i = 0; i < n; i++) yield alloc(i)
+}
+
+/** Processes, each of which leaves `LEFT` blocks at its end, at the addresses of the others. */
+const LEFT = 4000
+function* processes(n: number): Generator<string> {
+  for (let process = 2; process < n + 2; process++) {
+    for (let i = 0; i < LEFT; i++)
+      yield `{"kind":"alloc","process":${process},"address":"0x${(0x10000 + i * 48).toString(16)}","size":24}\n`
+    yield `{"kind":"process-end","process":${process}}\n`
+  }
 }
 
 /** What the help of a command says of each live block: the most, in bytes. @param of text before the figure */
@@ -35,7 +46,6 @@ describe('memory for each live block', { tags: ['slow'], timeout: 300_000 }, () 
     await pipeline(Readable.from(trace(FEW, PASSING)), createWriteStream(file(FEW)))
     for (const n of SIZES) await pipeline(Readable.from(trace(n)), createWriteStream(file(n)))
   })
-  afterAll(() => rmSync(folder, { recursive: true }))
 
   test.each([
     ['hf-stats', ''],
@@ -54,5 +64,31 @@ describe('memory for each live block', { tags: ['slow'], timeout: 300_000 }, () 
     expect(most).toBeGreaterThan(50)
     const least = await peak(`${command} ${file(FEW)}`)
     for (const n of SIZES) expect(((await peak(`${command} ${file(n)}`)) - least) / n).toBeLessThan(most)
+  })
+})
+
+describe('blocks that processes left at their ends', { tags: ['slow'], timeout: 300_000 }, () => {
+  const [few, many] = [100, 400]
+  beforeAll(async () => {
+    for (const n of [few, many]) {
+      await pipeline(Readable.from(processes(n)), createWriteStream(file(n)))
+      await shell(`compact-encode --fast < ${file(n)} > ${file(n)}.hfc`)
+    }
+  })
+
+  test.each([
+    ['compact-encode', ''],
+    ['compact-encode --fast', ''],
+    ['compact-decode', '.hfc'],
+    ['hf-stats', '.hfc'],
+    ['hf-verify', '.hfc'],
+    ['hf-blocks', '.hfc'],
+    ['hf-report -o /dev/null', '.hfc'],
+    ['hf-filter --leaked', '.hfc'],
+    ['hf-simulate --policy best-fit', '.hfc'],
+  ])('take no memory in %s', async (command, suffix) => {
+    const least = await peak(`${command} ${file(few)}${suffix}`)
+    const most = await peak(`${command} ${file(many)}${suffix}`)
+    expect((most - least) / ((many - few) * LEFT)).toBeLessThan(10)
   })
 })

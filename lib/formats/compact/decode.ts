@@ -180,10 +180,12 @@ export class CompactDecoder extends InputReader implements Decoder {
   }
 
   private open(type: number, body: Uint8Array): void {
-    if (this.groups !== undefined && type !== Layout.SECTION.block) throw malformed('a block is missing', this.at())
+    const isEnding = type === Layout.SECTION.ending
+    const isBlock = isEnding || type === Layout.SECTION.block
+    if (this.groups !== undefined && !isBlock) throw malformed('a block is missing', this.at())
     if (type === Layout.SECTION.trace) this.openTrace(body)
     else if (type === Layout.SECTION.groups) this.groups = readGroups(body)
-    else if (type === Layout.SECTION.block) this.openBlock(body)
+    else if (isBlock) this.openBlock(body, isEnding)
     else if (type === Layout.SECTION.checkpoint) this.openCheckpoint(body)
     else if (type === Layout.SECTION.index) this.openIndex(body)
     else if (type === Layout.SECTION.end) this.openEnd(body)
@@ -284,7 +286,8 @@ export class CompactDecoder extends InputReader implements Decoder {
     return traces === this.traces && blocks === this.blocks && events === this.events
   }
 
-  private openBlock(body: Uint8Array): void {
+  /** @param isEnding whether blocks end with their process */
+  private openBlock(body: Uint8Array, isEnding: boolean): void {
     const { header } = this
     if (header === undefined) throw malformed('a block before the first trace', this.at())
     if (body.length < Layout.BLOCK_HEAD) throw malformed(`a block of ${body.length} bytes`, this.at())
@@ -295,7 +298,8 @@ export class CompactDecoder extends InputReader implements Decoder {
     this.groups = undefined
     if (groups !== undefined && groups.count !== count)
       throw malformed('the fields of groups are those of another number of events', this.at())
-    this.kernel?.run.beginDecoding(Layout.SECTION_HEAD + Layout.BLOCK_HEAD, body.length - Layout.BLOCK_HEAD)
+    const payload = Layout.SECTION_HEAD + Layout.BLOCK_HEAD
+    this.kernel?.run.beginDecoding(payload, body.length - Layout.BLOCK_HEAD, isEnding)
     this.block = { header, count, left: count, checksum: view.getUint32(4, true), groups, offset: this.input.offset }
   }
 

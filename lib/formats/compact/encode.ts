@@ -269,7 +269,8 @@ export class CompactEncoder implements Encoder {
     this.blocks++
     const groups = this.groups.take()
     if (groups !== undefined) this.section(Layout.SECTION.groups, groups)
-    this.section(Layout.SECTION.block, new Uint8Array(head.buffer), payload)
+    const type = run.hasEnds.value === 0 ? Layout.SECTION.block : Layout.SECTION.ending
+    this.section(type, new Uint8Array(head.buffer), payload)
   }
 
   /** Notes that readers can begin with the next section. */

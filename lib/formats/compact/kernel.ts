@@ -12,7 +12,7 @@ interface CompactExports
   extends
     KernelExports,
     Globals<'BYTES' | 'STARTS' | 'LISTED' | 'LISTS' | 'byteCount' | 'stringCount' | 'listedCount' | 'listCount'>,
-    Globals<'fault' | 'isSimulating' | 'fields'> {
+    Globals<'fault' | 'hasEnds' | 'isSimulating' | 'fields'> {
   seed(value: number): void
   reset(): void
   startSimulation(
@@ -31,7 +31,7 @@ interface CompactExports
   eventsChecksum(): number
   reservePayload(length: number): number
   bytesChecksum(from: number, length: number): number
-  beginDecoding(from: number, length: number): void
+  beginDecoding(from: number, length: number, ends: boolean): void
   decode(count: number): number
   save(): number
   restore(from: number, length: number): boolean

@@ -13,8 +13,19 @@ export const MAGIC = Uint8Array.of(0x89, 0x48, 0x46, 0x43, 0x0d, 0x0a, 0x1a, 0x0
 export const VERSION = 1
 export const HEAD_BYTES = MAGIC.length + 2
 
-/** Types of sections. A reader skips unknown types that are lower-case letters. */
-export const SECTION = { trace: 0x54, groups: 0x47, block: 0x42, checkpoint: 0x43, index: 0x69, end: 0x45 } as const
+/**
+ * Types of sections. A reader skips unknown types that are lower-case letters. In a block of type `ending`, the model
+ * forgets the blocks of processes that end.
+ */
+export const SECTION = {
+  trace: 0x54,
+  groups: 0x47,
+  block: 0x42,
+  ending: 0x50,
+  checkpoint: 0x43,
+  index: 0x69,
+  end: 0x45,
+} as const
 export const CAN_BE_SKIPPED = 0x20
 
 /** A section has its type, the length of its body, the body, and a checksum of all of this. */

@@ -10,6 +10,7 @@ import {
   CHECKPOINT_HEAD,
   CHECKSUM_BYTES,
   HEAD_BYTES,
+  LEVEL,
   MAX_ENTRIES,
   SECTION,
   SECTION_HEAD,
@@ -24,6 +25,7 @@ import { replay } from '../../../lib/formats/replay/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
 import { sealed, sectionsOf, type Section } from '../../support/compact.js'
 import { corpusFile } from '../../support/corpus.js'
+import { processes } from './processes.js'
 
 const FIXTURES = new URL('../../fixtures/', import.meta.url)
 
@@ -75,6 +77,18 @@ describe('a trace with checkpoints', () => {
       }
     },
   )
+
+  it.each(Object.entries(LEVEL))('forgets the blocks of processes that have ended, at the %s level', (_, level) => {
+    const { header, events } = processes(5, 20_000)
+    const bytes = encodeAll(compact.encoder({ level, checkpoint: 4096 }), batchesOf(events, header))
+    expect(decodeAll(compact.decoder(), bytes).events).toEqual(events)
+    for (const event of [4097, 9000, 19_999]) {
+      const { start, out, error } = readFrom(bytes, event)
+      expect(error).toBeUndefined()
+      expect(start.events).toBeGreaterThan(0)
+      expect(out.flatMap((batch) => [...batch])).toEqual(events.slice(start.events))
+    }
+  })
 
   it('keeps the simulated heap: addresses stay as predictable as they were', { tags: ['slow'] }, () => {
     const batches = trace(replay, 'replay/git.txt.gz')

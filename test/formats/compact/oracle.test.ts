@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import { TraceError } from '../../../lib/event/error.js'
-import type { TraceHeader } from '../../../lib/event/header.js'
 import { compact } from '../../../lib/formats/compact/index.js'
 import { LEVEL, type CompactLevel } from '../../../lib/formats/compact/layout.js'
 import { selectRows } from '../../../lib/kernel/select.js'
@@ -13,12 +12,8 @@ import { decodeCompact } from '../../oracle/compact/decode.js'
 import { corpusPath, corpusTraces } from '../../support/corpus.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
+import { pick, processes, type Trace } from './processes.js'
 import { random } from './random.js'
-
-interface Trace {
-  readonly header: TraceHeader
-  readonly events: readonly TraceEvent[]
-}
 
 /** Expects that the oracle reads what the encoder writes as the decoder does. */
 function readsLikeOracle(batches: Iterable<EventBatch>, level: CompactLevel): void {
@@ -43,14 +38,6 @@ test.each(LEVELS)('random traces at the %s level are what the pages say', (_, le
     { numRuns: runs(300) },
   )
 })
-
-/** A number below `n` that depends on a seed and on `i`. */
-function pick(seed: number, i: number, n: number): number {
-  let x = Math.imul(i + 1, 0x9e37_79b1) ^ Math.imul(seed, 0x85eb_ca6b)
-  x = Math.imul(x ^ (x >>> 15), 0x2c1b_3c6d)
-  x = Math.imul(x ^ (x >>> 12), 0x297a_2d39)
-  return ((x ^ (x >>> 15)) >>> 0) % n
-}
 
 /** A long trace of few threads, in which sequences of calls recur and many blocks of a size live. */
 function long(seed: number, count: number): Trace {
@@ -88,6 +75,12 @@ function long(seed: number, count: number): Trace {
 describe.each(LEVELS)('a long trace at the %s level', (_, level) => {
   test.each([1, 2, 3])('is what the pages say (%i)', (seed) => {
     readsLikeOracle(batchesOfAll([long(seed, 6000)]), level)
+  })
+})
+
+describe.each(LEVELS)('processes that end, at the %s level', (_, level) => {
+  test.each([1, 2, 3])('are what the pages say (%i)', (seed) => {
+    readsLikeOracle(batchesOfAll([processes(seed, 20_000)]), level)
   })
 })
 

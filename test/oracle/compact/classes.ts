@@ -13,8 +13,9 @@ export interface Block {
   readonly index: bigint
   /** Its number in the simulation; 0 if that does not know it. */
   readonly handle: number
-  /** For the best level: the site, and the number of its record. */
+  /** For the best level: the site. */
   readonly site: number
+  /** The number of its record. */
   readonly record: number
   position: number
 }
@@ -25,8 +26,27 @@ export type NewBlock = Omit<Block, 'birth' | 'position' | 'record'>
 /** The live blocks. */
 export interface LiveBlocks {
   readonly births: number
+  readonly records: Records
   add(block: NewBlock): Block
   end(block: Block): void
+}
+
+/** The records of blocks. */
+export class Records {
+  /** The live block of each. */
+  readonly blocks: (Block | undefined)[] = []
+  /** Those without one, the last one first. */
+  readonly #free: number[] = []
+
+  /** The record of the next block. */
+  next(): number {
+    return this.#free.pop() ?? this.blocks.length
+  }
+
+  end({ record }: Block): void {
+    this.blocks[record] = undefined
+    this.#free.push(record)
+  }
 }
 
 /** The blocks of a class. */
@@ -53,6 +73,7 @@ export class Classes implements LiveBlocks {
   readonly #d
   readonly #v = new Uint8Array(1 << 16).fill(1)
   births = 0
+  readonly records = new Records()
   #newest = 0
 
   constructor(coder: Coder) {
@@ -175,7 +196,8 @@ export class Classes implements LiveBlocks {
       }
       if (!isEnough) it.room = Math.max(16, 2 * it.room)
     }
-    const added = { ...block, birth: ++this.births, position: it.end, record: 0 }
+    const added = { ...block, birth: ++this.births, position: it.end, record: this.records.next() }
+    this.records.blocks[added.record] = added
     it.blocks[it.end++] = added
     it.live++
     this.#byBirth[added.birth & 0xffff] = added
@@ -186,6 +208,7 @@ export class Classes implements LiveBlocks {
 
   end(block: Block): void {
     this.#byKey.delete(block.key)
+    this.records.end(block)
     if (this.#byBirth[block.birth & 0xffff] === block) this.#byBirth[block.birth & 0xffff] = undefined
     if (this.#newest === block.birth) {
       let back = 1

@@ -145,13 +145,13 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] {
       traces.push({ header: JSON.parse(Buffer.from(file.subarray(header, end)).toString()), events: [] })
     } else if (type === 'G') {
       groups = fieldsOfGroups(file.subarray(body, end))
-    } else if (type === 'B') {
+    } else if (type === 'B' || type === 'P') {
       blocks++
       expectNumber(groups.length || view.getUint32(body, true), view.getUint32(body, true), 'events with groups')
       const words: bigint[] = []
       model.coder.start(file.subarray(body + 8, end))
       for (let i = view.getUint32(body, true); i > 0; i--, events++) {
-        const it = interpret(model, model.event())
+        const it = interpret(model, model.event(type === 'P'))
         words.push(...it.words)
         traces.at(-1)?.events.push({ ...it.event, ...groups.shift() })
       }

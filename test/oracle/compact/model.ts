@@ -25,6 +25,7 @@ const ALIGNMENT = fieldNumber('alignment')
 const EXISTING = KINDS.indexOf('existing')
 const FREE = KINDS.indexOf('free')
 const THREAD_END = KINDS.indexOf('thread-destroy')
+const PROCESS_END = KINDS.indexOf('process-end')
 
 /** What a block is known by: its address and process. */
 function keyOf(address: bigint, t: Thread): bigint {
@@ -56,6 +57,10 @@ export class Model {
   #surprises = 0
   readonly #calm = this.coder.table(1)
 
+  /** The upper bits of keys in the processes that ended after the last pass, and the number of that pass. */
+  readonly #ended = new Set<bigint>()
+  #lastPass = 0
+
   /** @param settings of the simulated allocator; empty if there is none */
   constructor(level: number, settings: Uint8Array) {
     const { coder } = this
@@ -75,8 +80,8 @@ export class Model {
     this.#simulation = settings.length === 0 ? undefined : new Simulation(settings)
   }
 
-  /** The next event. */
-  event(): Words {
+  /** The next event. @param ends whether blocks end with their process */
+  event(ends: boolean): Words {
     if (this.names.limit()) this.#descriptors.forget()
     const t = this.#threads.next()
     const history = this.#history
@@ -192,8 +197,21 @@ export class Model {
     }
     if (form === FORM.plain && kind === THREAD_END) simulation?.end(t)
     if (form === FORM.plain && kind === FREE) simulation?.free(t)
+    if (form === FORM.plain && kind === PROCESS_END && ends) this.#endProcess(t)
     if (isBest || (form !== FORM.drops && form !== FORM.keeps)) history.note(t, chosen.symbol, 0, isBest ? age : 0)
     return { kind, mask, values }
+  }
+
+  /** Forgets the blocks of the processes that have ended, if enough events came since the last time. */
+  #endProcess(t: Thread): void {
+    const upper = keyOf(0n, t) >> 47n
+    this.#ended.add(upper).add(upper ^ 0x1_ffffn)
+    const { sequence } = this.#history
+    const { blocks } = this.#blocks.records
+    if (8 * (sequence - this.#lastPass) < blocks.length + 1) return
+    for (const block of blocks) if (block !== undefined && this.#ended.has(block.key >> 47n)) this.#blocks.end(block)
+    this.#ended.clear()
+    this.#lastPass = sequence
   }
 
   /** The place of a block is free again. */

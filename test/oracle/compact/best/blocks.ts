@@ -1,4 +1,4 @@
-import type { Block, LiveBlocks, NewBlock } from '../classes.js'
+import { Records, type Block, type LiveBlocks, type NewBlock } from '../classes.js'
 
 /** Blocks in the order of their births, and the place of the one that ended last. */
 export class Row {
@@ -30,9 +30,7 @@ export class BestBlocks implements LiveBlocks {
   readonly #byNumber = new Map<number, Block>()
   readonly #classes = new Map<number, Row>()
   readonly #sites = new Map<number, Row>()
-  /** The live blocks by their records, and the records that are free, the last one first. */
-  readonly #records: (Block | undefined)[] = []
-  readonly #free: number[] = []
+  readonly records = new Records()
   births = 0
 
   /** The blocks of a class; of class 0, all. */
@@ -47,7 +45,7 @@ export class BestBlocks implements LiveBlocks {
 
   /** The live block of a record. */
   ofRecord(record: number | undefined): Block | undefined {
-    return record === undefined ? undefined : this.#records[record]
+    return record === undefined ? undefined : this.records.blocks[record]
   }
 
   /** The live block that an event's number made. */
@@ -62,9 +60,9 @@ export class BestBlocks implements LiveBlocks {
   add(block: NewBlock): Block {
     const before = this.#byKey.get(block.key)
     if (before !== undefined) this.end(before)
-    const record = this.#free.pop() ?? this.#records.length
+    const record = this.records.next()
     const added: Block = { ...block, birth: ++this.births, position: 0, record }
-    this.#records[record] = added
+    this.records.blocks[record] = added
     this.#byKey.set(block.key, added)
     this.#byNumber.set(block.made, added)
     this.#rows(added).forEach((row) => row.blocks.push(added))
@@ -74,8 +72,7 @@ export class BestBlocks implements LiveBlocks {
   end(block: Block): void {
     this.#byKey.delete(block.key)
     this.#byNumber.delete(block.made)
-    this.#records[block.record] = undefined
-    this.#free.push(block.record)
+    this.records.end(block)
     this.#rows(block).forEach((row) => row.remove(block))
   }
 }
