@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { inputName, nameInput, TraceError } from '../event/error.js'
-import { ADVICE } from '../text/last-line.js'
+import { withFlag } from '../text/last-line.js'
 import { inputSize } from '../streams/io/file-status.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { Incomplete, Interrupted } from './command.js'
@@ -102,7 +102,7 @@ async function nameCommand(error: unknown, command: string): Promise<void> {
   if (!(error instanceof TraceError)) return
   const isDecoder = command.endsWith('-decode')
   const flag = isDecoder || command === 'hf-convert' ? '--last-line' : 'hf-convert --last-line'
-  error.message = error.message.replace(ADVICE, ADVICE.replace('lastLine: true', flag))
+  error.message = withFlag(error.message, flag)
   if (error.looksLike === undefined || !isDecoder) return
   const { COMMANDS } = await import('./command-list.js')
   const decoder = COMMANDS.find(({ name }) => name === `${error.looksLike}-decode`)?.name ?? 'hf-convert'

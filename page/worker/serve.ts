@@ -2,6 +2,7 @@ import { TraceError } from '../../lib/event/error.js'
 import type { EventBatch } from '../../lib/event/batch.js'
 import { plural } from '../../lib/event/message-text.js'
 import { parseSuppressions } from '../../lib/names/suppressions.js'
+import { withFlag } from '../../lib/text/last-line.js'
 import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { compareProfiles } from '../../lib/transforms/profile/difference.js'
 import type { Profile } from '../../lib/transforms/profile/profile.js'
@@ -48,10 +49,14 @@ export function serve(read: Read): void {
         answer({ kind: 'log', events: log.events })
       } else answer({ kind: 'report', ...(await takeReport(request, read, answer)) })
     } catch (error) {
-      answer({ kind: 'error', message: error instanceof Error ? error.message : String(error) })
+      answer({ kind: 'error', message: messageOf(error) })
     }
   }
   scope.addEventListener('message', ({ data }) => void run(data))
+}
+
+function messageOf(error: unknown): string {
+  return withFlag(error instanceof Error ? error.message : String(error), 'hf-convert --last-line')
 }
 
 /** The profile of another trace, up to where it can be read. @param warn is called with why that is not its end */
@@ -74,7 +79,7 @@ async function profileOf(
       events += batch.count
     }
   } catch (error) {
-    const message = `${name}: ${error instanceof Error ? error.message : String(error)}`
+    const message = `${name}: ${messageOf(error)}`
     if (!(error instanceof TraceError) || events === 0) throw new Error(message, { cause: error })
     isComplete = false
     warn(message)
@@ -151,7 +156,7 @@ export async function takeReport(request: Request, read: Read, answer: (message:
   } catch (error) {
     if (!(error instanceof TraceError) || events === 0) throw error
     isComplete = false
-    warn(error.message)
+    warn(messageOf(error))
   }
   if (!found) throw new Error('the trace has no events')
   const notes = [...warnings].slice(0, MAX_WARNINGS)

@@ -197,6 +197,15 @@ describe('the report of a part of a trace', () => {
     expect(data.notes).toContain('the recorder lost events in 1 place, which kind left out: kind lost keeps them')
   })
 
+  test('a last line without a line feed is a note, which names the command that takes it', async () => {
+    const lines = '1: malloc 0x10 5\n1: malloc 0x20 5'
+    const { data } = await ofBytes(Buffer.from(lines), [])
+    expect(data.summary.events).toBe(1)
+    expect(data.notes.join('\n')).toContain(
+      'the last line does not end with a line feed; hf-convert --last-line takes it',
+    )
+  })
+
   test('damage is an error, or a note if something could be read', async () => {
     const copy = new TraceCopy(1e7)
     for await (const batch of openTrace(SMALL).batches) copy.add(batch)

@@ -15,7 +15,7 @@ export function pick(seed: number, i: number, n: number): number {
   return ((x ^ (x >>> 15)) >>> 0) % n
 }
 
-/** Processes that leave blocks at their ends, most of them at addresses of others; some of these blocks are freed later. */
+/** Processes that leave blocks at their ends, most of them at addresses of others; some are freed later. */
 export function processes(seed: number, count: number): Trace {
   const live: TraceEvent[] = []
   const events: TraceEvent[] = []
