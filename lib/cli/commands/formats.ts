@@ -167,10 +167,10 @@ export const heaptrackEncode = encodeCommand(heaptrack, {
 export const tracepointsDecode = decodeCommand(tracepoints, {
   description:
     "Reads events of the Linux kernel's slab and page allocators as ftrace (trace, trace_pipe), perf script and " +
-    'trace-cmd report write them, with stacks or without, and with the options of all kernels since 2.6.31. (Files of ' +
-    'the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and objects are distinguished by their api, ' +
-    'and never match each other. Times in seconds become nanoseconds. Other lines are skipped and counted. The ' +
-    'format is only read.',
+    'trace-cmd report write them, with stacks or without, and with the options of all kernels since 2.6.31. (Files ' +
+    'of the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and objects are ' +
+    'distinguished by their api, and never match each other. Times in seconds become nanoseconds. Other lines are ' +
+    'skipped and counted. The format is only read.',
   memory: CONSTANT,
   examples: {
     'perf script | tracepoints-decode | hf-stats': 'what was requested, and what was wasted',

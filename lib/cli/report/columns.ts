@@ -9,7 +9,7 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** A column of a table: its header, and the cell of a row. Numbers are grouped. False where a table lacks the column. */
+/** A column of a table: its header, and the cell of a row. Numbers are grouped. False where a table lacks it. */
 export type Column<Row> = readonly [head: string, cell: (row: Row) => string | number | bigint] | false
 
 /** A table by its columns. */
