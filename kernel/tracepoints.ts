@@ -12,16 +12,7 @@ import { fieldsText } from './tracepoints/fields'
 import { readCpu, readHead, setStyle, style } from './tracepoints/head'
 import { api, isUntimed, kind, textAt, timeEnd } from './tracepoints/name'
 import { NUMBER, skipSpaces, SLASH } from './tracepoints/scan'
-import {
-  areApart,
-  awaitStack,
-  beginStacks,
-  eventOfStack,
-  frames,
-  readStack,
-  stackLines,
-  waiting,
-} from './tracepoints/stack'
+import * as Stack from './tracepoints/stack'
 import { readValues } from './tracepoints/values'
 
 export {
@@ -149,7 +140,7 @@ export function decode(
 ): u32 {
   const start = p
   clearStrings()
-  beginStacks(knownStacks)
+  Stack.beginStacks(knownStacks)
   let i: u32 = 0
   let read: u32 = 0
   let all: u32 = 0
@@ -170,14 +161,14 @@ export function decode(
   let safeUnread: u32 = 0
   let safeHidden: u32 = 0
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES - MAX_STACK)) {
-    if (waiting == 0) {
+    if (Stack.waiting == 0) {
       safe = p
       safeEvents = i
       safeLines = read
       safeSkipped = skipped
       safeUnread = unread
       safeHidden = hidden
-      hasStacks = areApart
+      hasStacks = Stack.areApart
     }
     if (i > 0 && style == NO_STYLE && p - first >= TIME_WITHIN) break
     const lf = findLf(p)
@@ -204,15 +195,15 @@ export function decode(
           store<u8>(Column.KIND + i, kind)
           store<u8>(Column.API + i, api)
           row = <i32>i
-          next = readStack(p, next, end, isLast)
+          next = Stack.readStack(p, next, end, isLast)
           if ((set & HAS_ADDRESS) == 0) hidden++
         }
       } else {
         set = readLost(p, i)
         if (set != 0) store<u8>(Column.KIND + i, KIND_LOST)
         else {
-          row = eventOfStack(p, i)
-          if (row >= 0) next = readStack(0, next, end, isLast)
+          row = Stack.eventOfStack(p, i)
+          if (row >= 0) next = Stack.readStack(0, next, end, isLast)
           else isUnclear = isUntimed(p)
         }
       }
@@ -239,19 +230,19 @@ export function decode(
       }
     }
     if (row >= 0) {
-      if (frames > 0) {
-        store<u32>(Column.STACK + ((<usize>row) << 2), internList(frames))
+      if (Stack.frames > 0) {
+        store<u32>(Column.STACK + ((<usize>row) << 2), internList(Stack.frames))
         store<u32>(Column.MASK + ((<usize>row) << 2), load<u32>(Column.MASK + ((<usize>row) << 2)) | HAS_STACK)
         all |= HAS_STACK
       }
-      if (set != 0) awaitStack(row, p, frames > 0)
-      read += stackLines
+      if (set != 0) Stack.awaitStack(row, p, Stack.frames > 0)
+      read += Stack.stackLines
     }
     restoreEnd(lineEnd, lf)
     read++
     p = next
   }
-  if ((isOpen || waiting > 0) && !isRefused && !(p >= end && isLast)) {
+  if ((isOpen || Stack.waiting > 0) && !isRefused && !(p >= end && isLast)) {
     isHeld = safe == start && (isOpen || p >= end) && end - start < MAX_HELD
     if (isHeld || safe > start) {
       p = safe
@@ -260,8 +251,8 @@ export function decode(
       skipped = safeSkipped
       unread = safeUnread
       hidden = safeHidden
-    } else hasStacks = areApart
-  } else hasStacks = areApart
+    } else hasStacks = Stack.areApart
+  } else hasStacks = Stack.areApart
   position = p
   lines = read
   fields = all

@@ -4,22 +4,7 @@
  */
 
 import * as Layout from '../../lib/kernel/layouts/hatf'
-import {
-  dataStart,
-  GIVEN_HEAP,
-  GIVEN_THREAD,
-  GIVEN_TIME,
-  R_ADDRESS,
-  R_DATA_END,
-  R_GIVEN,
-  R_HEAP,
-  R_OLD_ADDRESS,
-  R_SIZE,
-  R_TAG,
-  R_THREAD,
-  R_TIME,
-  recordAt,
-} from './records'
+import * as Record from './records'
 import { BASES, interpretationOf, STRIDES, TOUCHED } from './state'
 
 /** For each occurrence, the index of its record, in 16 bits. */
@@ -88,13 +73,20 @@ export function gather(f: u32, count: u32): void {
 
 function firstGiven(f: u32, count: u32): u32 {
   const bit =
-    f == Layout.F_THREAD ? GIVEN_THREAD : f == Layout.F_HEAP ? GIVEN_HEAP : f == Layout.F_TIME ? GIVEN_TIME : 0
+    f == Layout.F_THREAD
+      ? Record.GIVEN_THREAD
+      : f == Layout.F_HEAP
+        ? Record.GIVEN_HEAP
+        : f == Layout.F_TIME
+          ? Record.GIVEN_TIME
+          : 0
   let r: u32 = 0
-  if (bit != 0) while (r < count && (load<u8>(recordAt(r), R_GIVEN) & bit) == 0) r++
+  if (bit != 0) while (r < count && (load<u8>(Record.recordAt(r), Record.R_GIVEN) & bit) == 0) r++
   else if (f == Layout.F_ATTRIBUTES)
     while (
       r < count &&
-      (load<u8>(recordAt(r), R_TAG) == Layout.TAG_COMMENT || load<u32>(recordAt(r), R_DATA_END) == dataStart(r))
+      (load<u8>(Record.recordAt(r), Record.R_TAG) == Layout.TAG_COMMENT ||
+        load<u32>(Record.recordAt(r), Record.R_DATA_END) == Record.dataStart(r))
     )
       r++
   return r
@@ -104,9 +96,9 @@ function gatherLengths(first: u32, count: u32): void {
   let n: u32 = 0
   let all: u32 = 0
   for (let r = first; r < count; r++) {
-    const at = recordAt(r)
-    if (load<u8>(at, R_TAG) == Layout.TAG_COMMENT) continue
-    const length = load<u32>(at, R_DATA_END) - dataStart(r)
+    const at = Record.recordAt(r)
+    if (load<u8>(at, Record.R_TAG) == Layout.TAG_COMMENT) continue
+    const length = load<u32>(at, Record.R_DATA_END) - Record.dataStart(r)
     const fit: u32 = length <= 2 ? length : length == 4 ? 3 : length == 8 ? 4 : length <= 0xff ? 5 : 6
     store<u16>(RECORD_OF + ((<usize>n) << 1), <u16>r)
     store<u16>(TRAITS + ((<usize>n) << 1), <u16>fit)
@@ -125,38 +117,39 @@ function tagsOf(f: u32): u32 {
 /** The position of a field in a record. */
 function placeOf(f: u32): usize {
   return f == Layout.F_SIZE
-    ? R_SIZE
+    ? Record.R_SIZE
     : f == Layout.F_ADDRESS
-      ? R_ADDRESS
+      ? Record.R_ADDRESS
       : f == Layout.F_TIME
-        ? R_TIME
+        ? Record.R_TIME
         : f == Layout.F_THREAD
-          ? R_THREAD
-          : R_HEAP
+          ? Record.R_THREAD
+          : Record.R_HEAP
 }
 
 function gatherValues(f: u32, first: u32, count: u32): void {
   const tags = tagsOf(f)
   const place = placeOf(f)
-  while (first < count && ((tags >> load<u8>(recordAt(first), R_TAG)) & 1) == 0) first++
+  while (first < count && ((tags >> load<u8>(Record.recordAt(first), Record.R_TAG)) & 1) == 0) first++
   if (first == count) return
   const isAddress = f == Layout.F_ADDRESS
-  const earliest = recordAt(first)
+  const earliest = Record.recordAt(first)
   const value = load<u64>(
-    earliest + (isAddress && load<u8>(earliest, R_TAG) >= Layout.TAG_REALLOC_NONE ? R_OLD_ADDRESS : place),
+    earliest +
+      (isAddress && load<u8>(earliest, Record.R_TAG) >= Layout.TAG_REALLOC_NONE ? Record.R_OLD_ADDRESS : place),
   )
   origin = value & 0xffff_ffff_0000_0000
   recall(f)
   let n: u32 = 0
   let all: u32 = 0
   for (let r = first; r < count; r++) {
-    const at = recordAt(r)
-    const tag = <u32>load<u8>(at, R_TAG)
+    const at = Record.recordAt(r)
+    const tag = <u32>load<u8>(at, Record.R_TAG)
     // The type of the next record is hard to predict, so every record is stored and non-occurrences are overwritten.
     if (isAddress && tag >= Layout.TAG_REALLOC_NONE) {
       if (tag > Layout.TAG_REALLOC_FREED) continue
-      all |= observe(n++, r, load<u64>(at, R_OLD_ADDRESS), 0)
-      all |= observe(n++, r, load<u64>(at, R_ADDRESS), TIED)
+      all |= observe(n++, r, load<u64>(at, Record.R_OLD_ADDRESS), 0)
+      all |= observe(n++, r, load<u64>(at, Record.R_ADDRESS), TIED)
     } else if (((tags >> tag) & 1) != 0) {
       all |= observe(n++, r, load<u64>(at + place), 0)
     }

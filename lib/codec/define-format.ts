@@ -1,11 +1,4 @@
-import {
-  checked,
-  checkedReader,
-  type EncodeOptions,
-  type Format,
-  type TextDecodeOptions,
-  type WritableFormat,
-} from '../event/format.js'
+import * as Formats from '../event/format.js'
 import { FormatFault, wrongType } from '../event/error.js'
 import { synchronous } from '../event/synchronous.js'
 import { LAST_LINE } from '../text/last-line.js'
@@ -22,13 +15,13 @@ import { EventEncoder } from './event-encoder.js'
  */
 export function defineFormat<D extends object = object, E extends object = object>(
   definition: WritableDefinition<D, E>,
-): WritableFormat<D & TextDecodeOptions, E>
+): Formats.WritableFormat<D & Formats.TextDecodeOptions, E>
 export function defineFormat<D extends object = object, E extends object = object>(
   definition: FormatDefinition<D, E>,
-): Format<D & TextDecodeOptions>
+): Formats.Format<D & Formats.TextDecodeOptions>
 export function defineFormat<D extends object, E extends object>(
   definition: FormatDefinition<D, E>,
-): Format<D & TextDecodeOptions> {
+): Formats.Format<D & Formats.TextDecodeOptions> {
   checkDefinition(definition as FormatDefinition)
   const { name, binary = false, decodeOptions = {}, encodeOptions = {}, extensions = [] } = definition
   const { read, decoder, writer, encoder } = definition
@@ -37,7 +30,7 @@ export function defineFormat<D extends object, E extends object>(
   if (read === undefined && decoder === undefined)
     throw new TypeError(`the format ${name} has neither read nor decoder`)
   const canWrite = writer !== undefined || encoder !== undefined
-  const format: Format<D & TextDecodeOptions> = {
+  const format: Formats.Format<D & Formats.TextDecodeOptions> = {
     name,
     title: definition.title ?? name,
     extensions,
@@ -57,7 +50,7 @@ export function defineFormat<D extends object, E extends object>(
       }
     },
     decoder(options) {
-      const { lastLine, ...own } = (options ?? {}) as TextDecodeOptions
+      const { lastLine, ...own } = (options ?? {}) as Formats.TextDecodeOptions
       if (read === undefined) return (decoder as NonNullable<typeof decoder>)((options ?? {}) as D)
       return new CursorDecoder(new Cursor(name, lastLine), function* (cursor) {
         try {
@@ -68,16 +61,17 @@ export function defineFormat<D extends object, E extends object>(
       })
     },
   }
-  if (!canWrite) return checkedReader(format)
-  const writable: WritableFormat<D & TextDecodeOptions, E> = {
+  if (!canWrite) return Formats.checkedReader(format)
+  const writable: Formats.WritableFormat<D & Formats.TextDecodeOptions, E> = {
     ...format,
     encoder(options) {
-      const { strict, window: _, ...own } = (options ?? {}) as EncodeOptions
-      if (writer === undefined) return (encoder as NonNullable<typeof encoder>)((options ?? {}) as E & EncodeOptions)
+      const { strict, window: _, ...own } = (options ?? {}) as Formats.EncodeOptions
+      if (writer === undefined)
+        return (encoder as NonNullable<typeof encoder>)((options ?? {}) as E & Formats.EncodeOptions)
       return new EventEncoder(definition, writer.call(definition, own as E), strict)
     },
   }
-  return checked(writable)
+  return Formats.checked(writable)
 }
 
 /** What `read` returned. @throws TypeError unless it is what a generator function returns, and none that is async */

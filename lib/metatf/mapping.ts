@@ -1,14 +1,4 @@
-import {
-  APIS,
-  FIELDS,
-  FieldBit,
-  Kind,
-  KINDS,
-  OUTCOMES,
-  type FieldName,
-  type FieldType,
-  type KindName,
-} from '../event/fields.js'
+import * as EventFields from '../event/fields.js'
 import { wrongType } from '../event/error.js'
 import type { Carried } from '../event/losses.js'
 import { showValue } from '../event/message-text.js'
@@ -27,7 +17,7 @@ export interface Mapping {
   /** The fields that some record can represent, by kind of event. */
   readonly carried: Carried
   /** Kinds of event without a record of their own that have one of these kinds. */
-  readonly writtenAs: Readonly<Partial<Record<KindName, readonly KindName[]>>>
+  readonly writtenAs: Readonly<Partial<Record<EventFields.KindName, readonly EventFields.KindName[]>>>
 }
 
 /** The mapping of one record type. */
@@ -74,7 +64,7 @@ export interface LeafMapping {
    * one of these, or bytes for a number) goes into `fields`.
    */
   readonly field: number
-  readonly type: FieldType | null
+  readonly type: EventFields.FieldType | null
   /**
    * How the value is determined without the event: `tag` and `fixed` values are constant, or equal another leaf's;
    * `counted` values are numbers of elements or bytes of other fields. They are not in `fields`, except a counted one
@@ -88,7 +78,7 @@ export interface LeafMapping {
 /** The name of the section in `fields`. */
 export const SECTION_KEY = 'section'
 
-const HAS_FIELDS = FieldBit.fields
+const HAS_FIELDS = EventFields.FieldBit.fields
 
 /** The mapping of a DTD, of either version. @throws TypeError for what is no DTD, such as the text of one */
 export function mappingOf(dtd: Dtd): Mapping {
@@ -124,7 +114,7 @@ export function mappingOf(dtd: Dtd): Mapping {
 
 interface Plan {
   record: RecordType
-  meaning: { kind: KindName; outcome?: string | undefined; api?: string | undefined }
+  meaning: { kind: EventFields.KindName; outcome?: string | undefined; api?: string | undefined }
   leaves: LeafMapping[]
 }
 
@@ -139,7 +129,7 @@ function planRecord(record: RecordType): Plan {
   if (meaning !== undefined) {
     const leaves = mapLeaves(record, meaning.kind)
     const essential = ESSENTIAL[meaning.kind]
-    const has = (name: FieldName) => leaves.some(({ field }) => FIELDS[field]?.name === name)
+    const has = (name: EventFields.FieldName) => leaves.some(({ field }) => EventFields.FIELDS[field]?.name === name)
     if (essential === undefined || essential.some(has)) return { record, meaning, leaves }
   }
   return { record, meaning: { kind: 'other' }, leaves: mapLeaves(record, 'other') }
@@ -200,12 +190,12 @@ function countedIn(fields: readonly Field[], what: 'elements' | 'bytes'): Set<nu
   return counted
 }
 
-function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
+function mapLeaves(record: RecordType, kind: EventFields.KindName): LeafMapping[] {
   const counted = new Set([...countedIn(record.fields, 'elements'), ...countedIn(record.fields, 'bytes')])
-  const fields = new Map<Leaf, FieldName>()
+  const fields = new Map<Leaf, EventFields.FieldName>()
   if (kind !== 'other') {
-    const taken = new Set<FieldName>()
-    const take = (leaf: Leaf, name: FieldName) => {
+    const taken = new Set<EventFields.FieldName>()
+    const take = (leaf: Leaf, name: EventFields.FieldName) => {
       if (taken.has(name) || !agrees(leaf, name)) return
       taken.add(name)
       fields.set(leaf, name)
@@ -231,10 +221,10 @@ function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
   }
   return record.leaves.map((leaf) => {
     const own = fields.get(leaf)
-    const field = own === undefined ? -1 : FIELDS.findIndex(({ name }) => name === own)
+    const field = own === undefined ? -1 : EventFields.FIELDS.findIndex(({ name }) => name === own)
     const role =
       leaf.name === 'tag' ? 'tag' : counted.has(leaf.position) ? 'counted' : leaf.value === null ? 'value' : 'fixed'
-    return { leaf, field, type: FIELDS[field]?.type ?? null, role, silent: isSilent(leaf) }
+    return { leaf, field, type: EventFields.FIELDS[field]?.type ?? null, role, silent: isSilent(leaf) }
   })
 }
 
@@ -244,25 +234,25 @@ function isSilent({ interpretation }: Leaf): boolean {
   return interpretation.value.kind === 'number' ? interpretation.value.value === 0n : interpretation.value.value === ''
 }
 
-const NUMBERS: readonly FieldType[] = ['u64', 'address', 'u32', 'i32']
-const TEXTS: readonly FieldType[] = ['string', 'bytes']
+const NUMBERS: readonly EventFields.FieldType[] = ['u64', 'address', 'u32', 'i32']
+const TEXTS: readonly EventFields.FieldType[] = ['string', 'bytes']
 
-function agrees(leaf: Leaf, name: FieldName): boolean {
-  const type = FIELDS.find((field) => field.name === name)?.type as FieldType
+function agrees(leaf: Leaf, name: EventFields.FieldName): boolean {
+  const type = EventFields.FIELDS.find((field) => field.name === name)?.type as EventFields.FieldType
   return (leaf.type === 'int' ? NUMBERS : TEXTS).includes(type)
 }
 
 function recordMapping(plan: Plan, position: number, isFirst: boolean, section: string | null): RecordMapping {
   const { record, meaning, leaves } = plan
-  const kind = Kind[meaning.kind]
-  const outcome = OUTCOMES.findIndex((name) => name === meaning.outcome)
-  const api = APIS.findIndex((name) => name === meaning.api)
+  const kind = EventFields.Kind[meaning.kind]
+  const outcome = EventFields.OUTCOMES.findIndex((name) => name === meaning.outcome)
+  const api = EventFields.APIS.findIndex((name) => name === meaning.api)
   const isOther = meaning.kind === 'other'
   const given =
-    (outcome < 0 ? 0 : FieldBit.outcome) |
-    (api < 0 ? 0 : FieldBit.api) |
-    (isOther ? FieldBit.type | FieldBit.code : 0) |
-    (isFirst ? 0 : FieldBit.code)
+    (outcome < 0 ? 0 : EventFields.FieldBit.outcome) |
+    (api < 0 ? 0 : EventFields.FieldBit.api) |
+    (isOther ? EventFields.FieldBit.type | EventFields.FieldBit.code : 0) |
+    (isFirst ? 0 : EventFields.FieldBit.code)
   let carries = given
   let needs = 0
   for (const { field, silent, leaf, type } of leaves) {
@@ -327,9 +317,9 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
 
 /** The fields that a writer can represent, by kind; events of old blocks are written as allocations if necessary. */
 function carriedBy(records: readonly RecordMapping[]): Pick<Mapping, 'carried' | 'writtenAs'> {
-  const carried: Partial<Record<KindName, number>> = {}
+  const carried: Partial<Record<EventFields.KindName, number>> = {}
   for (const { kind, carries } of records) {
-    const name = KINDS[kind]
+    const name = EventFields.KINDS[kind]
     carried[name] = (carried[name] ?? 0) | carries
   }
   if (carried.existing !== undefined || carried.alloc === undefined) return { carried, writtenAs: {} }

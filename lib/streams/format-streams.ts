@@ -1,12 +1,4 @@
-import {
-  checkDecodeOptions,
-  checkEncodeOptions,
-  isWritable,
-  needFormat,
-  type EncodeOptions,
-  type Format,
-  type WritableFormat,
-} from '../event/format.js'
+import * as Formats from '../event/format.js'
 import type { Encoder } from '../event/stage.js'
 import type { FormatEntry } from '../formats/index.js'
 import { namespaceOf } from './intake.js'
@@ -27,7 +19,7 @@ export interface FormatStreams<DecodeOptions extends object, FormatEncodeOptions
    * one is an error.
    * @throws RangeError for an unknown option or value
    */
-  encode(options?: FormatEncodeOptions & EncodeOptions): ByteStream<'events'>
+  encode(options?: FormatEncodeOptions & Formats.EncodeOptions): ByteStream<'events'>
 }
 
 /** A format with its streams, whose codec is loaded when the first of them is used. */
@@ -38,8 +30,10 @@ export interface TraceFormat<DecodeOptions extends object, FormatEncodeOptions e
 export type ReadOnlyFormat<DecodeOptions extends object> = Omit<TraceFormat<DecodeOptions, object>, 'encode'>
 
 /** Makes the pair of streams of a format. */
-export function formatStreams<D extends object, E extends object>(format: WritableFormat<D, E>): FormatStreams<D, E> {
-  needFormat(format, 'formatStreams')
+export function formatStreams<D extends object, E extends object>(
+  format: Formats.WritableFormat<D, E>,
+): FormatStreams<D, E> {
+  Formats.needFormat(format, 'formatStreams')
   const name = `${namespaceOf(format.name)}.encode()`
   return {
     decode: decoderOf(format),
@@ -48,14 +42,14 @@ export function formatStreams<D extends object, E extends object>(format: Writab
 }
 
 /** @throws Error for a format that can only be read */
-function encoderOf(format: Format<object>, options: object | undefined): Encoder {
-  if (!isWritable(format)) throw new Error(`${format.name} cannot be written`)
+function encoderOf(format: Formats.Format<object>, options: object | undefined): Encoder {
+  if (!Formats.isWritable(format)) throw new Error(`${format.name} cannot be written`)
   return format.encoder(options)
 }
 
 /** The functions that make the streams of a format's decoder. */
-export function decoderOf<D extends object>(format: Format<D>): FormatStreams<D, object>['decode'] {
-  needFormat(format, 'decoderOf')
+export function decoderOf<D extends object>(format: Formats.Format<D>): FormatStreams<D, object>['decode'] {
+  Formats.needFormat(format, 'decoderOf')
   const name = `${namespaceOf(format.name)}.decode()`
   return (options) => decoderStream(format.decoder(options), { name })
 }
@@ -69,7 +63,7 @@ export function lazyStreams<D extends object, E extends object>(entry: FormatEnt
   return {
     ...lazyReader<D>(entry),
     encode(options) {
-      checkEncodeOptions(entry, options, name)
+      Formats.checkEncodeOptions(entry, options, name)
       const own = { ...options }
       return encoderStream(async () => encoderOf(await entry.load(), own), { name })
     },
@@ -82,7 +76,7 @@ export function lazyReader<D extends object>(entry: FormatEntry): ReadOnlyFormat
   return {
     ...entry,
     decode(options) {
-      checkDecodeOptions(entry, options, name)
+      Formats.checkDecodeOptions(entry, options, name)
       const own = { ...options }
       return decoderStream(async () => (await entry.load()).decoder(own), { name })
     },

@@ -8,17 +8,7 @@ import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { checkOptions, ofOption, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
-import {
-  hasValue,
-  isApi,
-  isKind,
-  isNamed,
-  isNumbered,
-  isOfProcess,
-  NO_PROCESS,
-  onCpu,
-  type Predicate,
-} from './predicates/predicates.js'
+import * as Criteria from './predicates/predicates.js'
 import { SpacesError } from '../blocks/address-spaces.js'
 import { BEGINS_HERE, ENDS_HERE, Lifetimes } from '../blocks/lifetimes.js'
 import { hasFates } from './fates/predicate.js'
@@ -136,7 +126,7 @@ const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leak
 export class Filter implements BatchTransform {
   readonly consumes = true
   readonly warnings: string[] = []
-  private readonly predicates: readonly Predicate[]
+  private readonly predicates: readonly Criteria.Predicate[]
   private readonly lost: LostEvents
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
@@ -289,7 +279,7 @@ export class Filter implements BatchTransform {
   }
 
   /** The predicate of `where`. Where it fails, no row from there on is kept. */
-  private meets(where: NonNullable<FilterOptions['where']>): Predicate {
+  private meets(where: NonNullable<FilterOptions['where']>): Criteria.Predicate {
     return (batch, rows, n, before) => {
       let kept = 0
       for (let j = 0; j < n; j++) {
@@ -357,7 +347,7 @@ function keepLabelled(
 
 /** Whether an event without a process meets the criterion on it. */
 function takesNoProcess({ process }: FilterOptions): boolean {
-  return process === NO_PROCESS || (Array.isArray(process) && process.includes(NO_PROCESS))
+  return process === Criteria.NO_PROCESS || (Array.isArray(process) && process.includes(Criteria.NO_PROCESS))
 }
 
 /** The criteria of some options, the cheapest ones first. @param tests takes those of names */
@@ -366,26 +356,26 @@ function criteriaOf(options: FilterOptions, tests: NameTest[]): Criterion[] {
   const add = <T>(
     name: keyof FilterOptions,
     option: OneOrMore<T> | undefined,
-    make: (values: readonly T[]) => Predicate,
+    make: (values: readonly T[]) => Criteria.Predicate,
   ) => {
     if (option === undefined) return
     const values = Array.isArray(option) ? (option as readonly T[]) : [option as T]
     criteria.push({ name, test: ofOption('filter', name, () => make(values)) })
   }
-  add('events', options.events, isNumbered)
-  add('kind', options.kind, isKind)
-  add('api', options.api, isApi)
-  add('cpu', options.cpu, onCpu)
+  add('events', options.events, Criteria.isNumbered)
+  add('kind', options.kind, Criteria.isKind)
+  add('api', options.api, Criteria.isApi)
+  add('cpu', options.cpu, Criteria.onCpu)
   for (const field of ['thread', 'heap'] as const)
-    add(field, options[field], (values: readonly (bigint | number)[]) => hasValue(field, values))
-  add('process', options.process, isOfProcess)
+    add(field, options[field], (values: readonly (bigint | number)[]) => Criteria.hasValue(field, values))
+  add('process', options.process, Criteria.isOfProcess)
   for (const field of ['size', 'address', 'time'] as const)
     add(field, options[field], (ranges: readonly Range[]) => byRanges(field, ranges))
   for (const field of ['function', 'file', 'module', 'type', 'stack'] as const)
     add(field, options[field], (patterns: readonly NamePattern[]) => {
       const names = new NameTest(patterns)
       tests.push(names)
-      return isNamed(field, names)
+      return Criteria.isNamed(field, names)
     })
   return [...criteria, ...groupCriteria(options)]
 }

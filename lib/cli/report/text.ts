@@ -9,16 +9,7 @@ import { leakSections, peakSections, temporarySection } from './holders.js'
 import { unitName, type SiteNames } from './names.js'
 import { handoffTable, siteThreadTable } from './site-threads.js'
 import { summary, suppressedText } from './summary.js'
-import {
-  cpuTable,
-  definitionOf,
-  overheadTable,
-  processTable,
-  siteTable,
-  sizeTable,
-  threadTable,
-  type SiteOrder,
-} from './tables.js'
+import * as Tables from './tables.js'
 import { timelineTable } from './timeline.js'
 import { actingThreads } from '../../transforms/statistics/thread-table.js'
 
@@ -39,7 +30,7 @@ interface ReportOptions {
   /** The options for names of sites. */
   names: SiteNames
   /** The sort key of the table of sites. Default: `bytes`. */
-  sort?: SiteOrder
+  sort?: Tables.SiteOrder
   /** The definition of temporary allocations where there is room for one only; heaptrack's if absent. */
   temporaryBy?: TemporaryDefinition
 }
@@ -80,11 +71,11 @@ const MAKERS: Readonly<
   anomalies: (statistics, { names }) => [anomalies(statistics, names.columns)],
   // Sites that are sorted by one of the definitions show that one.
   sites: (statistics, { top, names, sort = 'bytes', temporaryBy }) => [
-    siteTable(statistics, top, sort, names, definitionOf(sort) ?? temporaryBy),
+    Tables.siteTable(statistics, top, sort, names, Tables.definitionOf(sort) ?? temporaryBy),
   ],
-  overhead: (statistics, { top, names }) => [overheadTable(statistics, top, names)],
+  overhead: (statistics, { top, names }) => [Tables.overheadTable(statistics, top, names)],
   sizes: (statistics, { top, temporaryBy, names: { columns } }) => [
-    sizeTable(statistics, top, temporaryBy, columns),
+    Tables.sizeTable(statistics, top, temporaryBy, columns),
     histogram('Sizes, in bytes', 'allocations', statistics.sizes.histogram, columns),
   ],
   lifetimes: ({ lifetimes: { events, bytes, time: lasted }, time, identified }, { names: { columns } }) =>
@@ -102,12 +93,12 @@ const MAKERS: Readonly<
   // A single thread has a table only where it is requested.
   threads: (statistics, { top, sections, temporaryBy, names }) =>
     actingThreads(statistics.threads).length > 1 || sections !== undefined
-      ? [threadTable(statistics, top, temporaryBy, names.columns)]
+      ? [Tables.threadTable(statistics, top, temporaryBy, names.columns)]
       : [],
   'site-threads': (statistics, { top, names }) => [siteThreadTable(statistics, top, names)],
   handoffs: (statistics, { top, names }) => [handoffTable(statistics, top, names)],
-  cpus: ({ cpus }, { top, names }) => [cpuTable(cpus, top, names.columns)],
-  processes: (statistics, { top, names }) => [processTable(statistics, top, names.columns)],
+  cpus: ({ cpus }, { top, names }) => [Tables.cpuTable(cpus, top, names.columns)],
+  processes: (statistics, { top, names }) => [Tables.processTable(statistics, top, names.columns)],
 }
 
 /**

@@ -1,13 +1,4 @@
-import type {
-  Shares,
-  Site,
-  SizeStatistics,
-  SiteStatistics,
-  SiteThread,
-  Statistics,
-  ThreadStatistics,
-  TimelinePart,
-} from '../../transforms/statistics/result.js'
+import type * as Result from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import type { TSV_SECTIONS } from '../defaults.js'
 import { siteNamePieces, threadName } from './names.js'
@@ -33,7 +24,7 @@ type Cell = string | number | bigint | undefined | Iterable<string>
 /** Columns by their headers. */
 type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>
 
-const TIMELINE: Columns<TimelinePart> = {
+const TIMELINE: Columns<Result.TimelinePart> = {
   event: ({ event }) => event,
   time: ({ time }) => time,
   min_bytes: ({ minBytes }) => minBytes,
@@ -48,7 +39,7 @@ const TIMELINE: Columns<TimelinePart> = {
   resident: ({ resident }) => resident,
 }
 
-const SHARES: Columns<Shares> = {
+const SHARES: Columns<Result.Shares> = {
   bytes: ({ allocated }) => allocated.bytes,
   allocations: ({ allocated }) => allocated.blocks,
   peak_bytes: ({ atPeak }) => atPeak.bytes,
@@ -59,7 +50,7 @@ const SHARES: Columns<Shares> = {
   temporary_memray: ({ temporary }) => temporary.memray.blocks,
 }
 
-const SITES: Columns<SiteStatistics> = {
+const SITES: Columns<Result.SiteStatistics> = {
   site: siteNamePieces,
   ...SHARES,
   own_peak_bytes: ({ ownPeak }) => ownPeak.bytes,
@@ -70,7 +61,7 @@ const SITES: Columns<SiteStatistics> = {
 }
 
 /** A site and a thread that allocated there. */
-type SiteThreadRow = SiteThread & { readonly site: Site }
+type SiteThreadRow = Result.SiteThread & { readonly site: Result.Site }
 
 const SITE_THREADS: Columns<SiteThreadRow> = {
   site: ({ site }) => siteNamePieces(site),
@@ -80,7 +71,7 @@ const SITE_THREADS: Columns<SiteThreadRow> = {
   name: ({ name }) => name,
 }
 
-const HANDOFFS: Columns<ThreadPair & { readonly site: Site }> = {
+const HANDOFFS: Columns<ThreadPair & { readonly site: Result.Site }> = {
   site: ({ site }) => siteNamePieces(site),
   thread: ({ from }) => threadName(from),
   process: ({ from }) => from.process,
@@ -92,7 +83,7 @@ const HANDOFFS: Columns<ThreadPair & { readonly site: Site }> = {
   freed_by_name: ({ to }) => to.name,
 }
 
-const THREADS: Columns<ThreadStatistics> = {
+const THREADS: Columns<Result.ThreadStatistics> = {
   thread: threadName,
   process: ({ process }) => process,
   events: ({ events }) => events,
@@ -102,7 +93,7 @@ const THREADS: Columns<ThreadStatistics> = {
   name: ({ name }) => name,
 }
 
-const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {
+const SIZES: Columns<Omit<Result.SizeStatistics, 'size'> & { size: Cell }> = {
   size: ({ size }) => size,
   allocations: ({ count }) => count,
   peak_blocks: ({ atPeak }) => atPeak,
@@ -115,7 +106,10 @@ const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {
  * One table as tab-separated values, under a header row. Numbers are plain integers; unknown values are empty. It comes
  * in pieces, because a table may be longer than the longest string.
  */
-export function tsvPieces(statistics: Statistics, { section, top, timeline, sort }: TsvOptions): Iterable<string> {
+export function tsvPieces(
+  statistics: Result.Statistics,
+  { section, top, timeline, sort }: TsvOptions,
+): Iterable<string> {
   if (section === 'timeline') return table(TIMELINE, joinTimeline(statistics.timeline, timeline ?? Infinity))
   const known = <Row>(columns: Columns<Row>) => (statistics.identified ? columns : withoutIdentity(columns))
   if (section === 'sites') return table(known(SITES), sortedSites(statistics.sites, sort, top))
@@ -148,7 +142,10 @@ function withoutIdentity<Row>(columns: Columns<Row>): Columns<Row> {
   return Object.fromEntries(entries) as Columns<Row>
 }
 
-function sizeRows({ exact, others }: Statistics['sizes']): (Omit<SizeStatistics, 'size'> & { size: Cell })[] {
+function sizeRows({
+  exact,
+  others,
+}: Result.Statistics['sizes']): (Omit<Result.SizeStatistics, 'size'> & { size: Cell })[] {
   if (others === undefined) return exact
   const { allocated, atPeak, leaked, temporary } = others
   const { heaptrack, memray } = temporary

@@ -5,17 +5,7 @@ import { describe, limit, malformed, truncated } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, wholeNumber, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
-import {
-  FORMAT,
-  MAGIC,
-  MAX_RECORD,
-  hasMagic,
-  parseFileHeader,
-  spansOf,
-  type ByteOrder,
-  type FileHeader,
-  type Span,
-} from './header.js'
+import * as Header from './header.js'
 import { codecOf, type Codec } from '../generate/loops.js'
 import { binaryPlan, Layouts, type Plan } from '../layout.js'
 import type { Dtd } from '../model.js'
@@ -28,7 +18,7 @@ export interface BinaryDecodeOptions {
   /** Whether the trace begins with a header. Default: if it begins with the magic number. */
   header?: boolean
   /** The byte order of traces without a header. Default `big`. */
-  byteOrder?: ByteOrder
+  byteOrder?: Header.ByteOrder
   /**
    * Reads from the same file again, so that tables of values for other records may be anywhere in it. Without this they
    * must come before the records that need them.
@@ -64,7 +54,7 @@ const SMALLEST_CAPACITY = 16
 /** The assumed bytes per event until some were read. */
 const FIRST_MEAN = 9
 
-const EVERYWHERE: Span = { start: 0, end: Infinity, section: 0 }
+const EVERYWHERE: Header.Span = { start: 0, end: Infinity, section: 0 }
 
 /**
  * A pure decoder for the binary traces of a DTD.
@@ -86,8 +76,8 @@ export class BinaryDecoder extends InputReader implements Decoder {
   private header: TraceHeader
   private readonly timeUnit: Pick<TraceHeader, 'timeUnit'>
   /** The header, once it was read; null for a trace without one. */
-  private file: FileHeader | null | undefined
-  private spans: Span[] = [EVERYWHERE]
+  private file: Header.FileHeader | null | undefined
+  private spans: Header.Span[] = [EVERYWHERE]
   /** The index of the current span. */
   private at = 0
   /** Tables with their own part of the file. */
@@ -109,7 +99,7 @@ export class BinaryDecoder extends InputReader implements Decoder {
   ) {
     super()
     checkOptions(options, OPTIONS, 'binaryDecoder')
-    this.format = options.format ?? FORMAT
+    this.format = options.format ?? Header.FORMAT
     this.plan = binaryPlan(dtd, codec.mapping.of)
     this.layouts = new Layouts(this.plan)
     this.tables = new Tables(options.buffer ?? DEFAULT_BUFFER)
@@ -157,8 +147,14 @@ export class BinaryDecoder extends InputReader implements Decoder {
   private begin(): boolean {
     const { input, options } = this
     const { bytes, pos, end } = input
-    if (input.left < MAGIC.length && !input.ended && options.header !== false && hasMagic(bytes, pos, end)) return false
-    const hasHeader = options.header ?? (input.left > 0 && hasMagic(bytes, pos, end))
+    if (
+      input.left < Header.MAGIC.length &&
+      !input.ended &&
+      options.header !== false &&
+      Header.hasMagic(bytes, pos, end)
+    )
+      return false
+    const hasHeader = options.header ?? (input.left > 0 && Header.hasMagic(bytes, pos, end))
     if (!hasHeader || this.isCut) {
       this.file = null
       this.header = {
@@ -169,7 +165,7 @@ export class BinaryDecoder extends InputReader implements Decoder {
       return true
     }
     try {
-      const file = parseFileHeader(bytes, pos, end, this.format)
+      const file = Header.parseFileHeader(bytes, pos, end, this.format)
       if (file === null) {
         if (input.ended) this.fail(truncated, 'the trace ends inside its header')
         return false
@@ -182,9 +178,9 @@ export class BinaryDecoder extends InputReader implements Decoder {
     return true
   }
 
-  private useHeader(file: FileHeader): void {
+  private useHeader(file: Header.FileHeader): void {
     const { plan, tables } = this
-    this.spans = spansOf(file, new Set(plan.sections.keys()), this.format)
+    this.spans = Header.spansOf(file, new Set(plan.sections.keys()), this.format)
     this.file = file
     this.reader = this.newReader(file.byteOrder === 'little')
     this.reader.said = file.records
@@ -270,7 +266,8 @@ export class BinaryDecoder extends InputReader implements Decoder {
       if (stop === FAULT) return this.fault === undefined ? this.failAsReader() : FAULT
       if (stop === INCOMPLETE) {
         if (isWhole) return this.fail(malformed, 'a record goes beyond the end of its section')
-        if (end - input.pos > MAX_RECORD) return this.fail(limit, `a record has more than ${MAX_RECORD} bytes`)
+        if (end - input.pos > Header.MAX_RECORD)
+          return this.fail(limit, `a record has more than ${Header.MAX_RECORD} bytes`)
         return INCOMPLETE
       }
       if (batch.strings.byteLength > BATCH_STRING_BYTES) return FULL

@@ -1,32 +1,16 @@
 import { FieldBit, Kind } from '../../event/fields.js'
 import { hasRepetition, SECTION_KEY, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
-import {
-  columnFor,
-  each,
-  fieldsIn,
-  isMoving,
-  isOptional,
-  isPlain,
-  isVariable,
-  leafCount,
-  recordComment,
-  referencesOf,
-  textCode,
-  widthsInPlace,
-  type Code,
-  type References,
-  type Target,
-} from './code.js'
+import * as Codes from './code.js'
 
 /** Leaves the loop at a fault. */
-export const STOP: Code = 'if (p < 0) break reading'
+export const STOP: Codes.Code = 'if (p < 0) break reading'
 
 /** The batch has become large: this is its last record. */
-const FULL: Code = 'if (strings.byteLength > BATCH_STRING_BYTES) limit = 0'
+const FULL: Codes.Code = 'if (strings.byteLength > BATCH_STRING_BYTES) limit = 0'
 
 /** An unsigned number of 1, 2 or 4 bytes. */
-export function getUint(at: string, width: number, little: boolean): Code {
+export function getUint(at: string, width: number, little: boolean): Codes.Code {
   return `view.getUint${8 * width}(${at}${width > 1 && little ? ', true' : ''})`
 }
 
@@ -34,35 +18,36 @@ export function getUint(at: string, width: number, little: boolean): Code {
 interface Scope {
   /** Whether it is the event, and not inside of a repetition. */
   readonly once: boolean
-  readonly atEnd: Code[]
+  readonly atEnd: Codes.Code[]
 }
 
 /** Code that reads the records of one type. */
 export class ReadCode {
-  private readonly references: References
+  private readonly references: Codes.References
   private readonly r: number
   private names = 0
 
   constructor(
     private readonly mapping: RecordMapping,
-    private readonly target: Target,
+    private readonly target: Codes.Target,
     private readonly little: boolean,
   ) {
-    this.references = referencesOf(mapping)
+    this.references = Codes.referencesOf(mapping)
     this.r = mapping.position
   }
 
-  code(): Code {
+  code(): Codes.Code {
     const { mapping, r, target } = this
     const { record, section, given, kind } = mapping
     const { binary } = target
     const isRepeated = hasRepetition(record.fields)
-    const own = section === null ? "''" : textCode(`${JSON.stringify(SECTION_KEY)}:${JSON.stringify(section)}`, target)
+    const own =
+      section === null ? "''" : Codes.textCode(`${JSON.stringify(SECTION_KEY)}:${JSON.stringify(section)}`, target)
     const always = !binary && kind === Kind.other
     const fields = this.object(record.fields.slice(1), true)
     const hasRest = always || section !== null || changesRest(fields)
     return `
-      ${recordComment(mapping)}
+      ${Codes.recordComment(mapping)}
       L = L${r}
       if ((C${r} & ~batch.columns) !== 0) {
         batch.addColumns(C${r})
@@ -71,35 +56,35 @@ export class ReadCode {
       fields = F${r}
       ${binary ? `p = pos + ${target.tagWidth}` : ''}
       ${hasRest ? `t = ${own}` : ''}
-      ${isRepeated ? `rounds = 0\nvalues = ${leafCount(record.fields)}` : ''}
+      ${isRepeated ? `rounds = 0\nvalues = ${Codes.leafCount(record.fields)}` : ''}
       ${fields}
-      ${binary && isVariable(mapping) ? tooLarge(isRepeated) : ''}
+      ${binary && Codes.isVariable(mapping) ? tooLarge(isRepeated) : ''}
       ${hasRest ? storeRest(always) : ''}
       ${this.given(given)}
-      ${binary || isMoving(mapping) ? `if (M${r}) run.commit(L)` : ''}
+      ${binary || Codes.isMoving(mapping) ? `if (M${r}) run.commit(L)` : ''}
       ${binary && record.role === 'data' ? 'if (left-- === 0) { p = run.excess(); break reading }' : ''}
       kind[n] = ${kind}
       mask[n] = fields`
   }
 
   /** Sets the fields that follow from the record's type. */
-  private given(given: number): Code {
+  private given(given: number): Codes.Code {
     const { record, api, outcome } = this.mapping
-    return each(fieldsIn(given), (field) => {
-      const { local, bit } = columnFor(field)
+    return Codes.each(Codes.fieldsIn(given), (field) => {
+      const { local, bit } = Codes.columnFor(field)
       const value =
         bit === FieldBit.api ? api : bit === FieldBit.outcome ? outcome : bit === FieldBit.code ? record.tag : null
-      return `${local}[n] = ${value ?? `strings.internText(${textCode(record.name, this.target)})`}`
+      return `${local}[n] = ${value ?? `strings.internText(${Codes.textCode(record.name, this.target)})`}`
     })
   }
 
-  private object(fields: readonly Field[], once: boolean): Code {
+  private object(fields: readonly Field[], once: boolean): Codes.Code {
     const scope: Scope = { once, atEnd: [] }
     return [this.fields(fields, scope), ...scope.atEnd].join('\n')
   }
 
-  private fields(fields: readonly Field[], scope: Scope): Code {
-    return each(fields, (field) => {
+  private fields(fields: readonly Field[], scope: Scope): Codes.Code {
+    return Codes.each(fields, (field) => {
       const key = this.mapping.keys.get(field) ?? ''
       if (field.kind === 'repetition') return this.repetition(field, key)
       if (field.kind === 'leaf') return this.leaf(this.mapping.leaves[field.position], key, scope)
@@ -116,11 +101,11 @@ export class ReadCode {
   }
 
   /** The code for the beginning of a value in `fields`: its name. */
-  private key(name: string): Code {
-    return textCode(`${JSON.stringify(name)}:`, this.target)
+  private key(name: string): Codes.Code {
+    return Codes.textCode(`${JSON.stringify(name)}:`, this.target)
   }
 
-  private repetition({ count, field }: Field & { kind: 'repetition' }, key: string): Code {
+  private repetition({ count, field }: Field & { kind: 'repetition' }, key: string): Codes.Code {
     const i = this.names++
     const name = this.key(key)
     return `
@@ -130,10 +115,10 @@ export class ReadCode {
   }
 
   /** Reads the elements of a repetition, so that `a` with the number `i` is their text. */
-  private list(count: number, field: Field, i: number): Code {
+  private list(count: number, field: Field, i: number): Codes.Code {
     const { maxValues } = this.target
     const [element, value] = this.element(field)
-    const isTooMuch = `++rounds > ${maxValues} || (values += ${leafCount([field])}) > ${maxValues}`
+    const isTooMuch = `++rounds > ${maxValues} || (values += ${Codes.leafCount([field])}) > ${maxValues}`
     return `
       let a${i} = ''
       if (v${count} > ${maxValues}) { p = run.tooMany(L); break reading }
@@ -146,7 +131,7 @@ export class ReadCode {
   }
 
   /** Reads an element of a repetition: the code, and the expression for its text. */
-  private element(field: Field): readonly [Code, Code] {
+  private element(field: Field): readonly [Codes.Code, Codes.Code] {
     if (field.kind === 'repetition') {
       const i = this.names++
       return [this.list(field.count, field.field, i), `'[' + a${i} + ']'`]
@@ -157,11 +142,11 @@ export class ReadCode {
   }
 
   /** Reads a leaf, and stores it where it belongs. */
-  private leaf(mapping: LeafMapping, key: string, scope: Scope): Code {
+  private leaf(mapping: LeafMapping, key: string, scope: Scope): Codes.Code {
     return mapping.leaf.type === 'int' ? this.storeNumber(mapping, key, scope) : this.storeData(mapping, key, scope)
   }
 
-  private storeNumber(mapping: LeafMapping, key: string, scope: Scope): Code {
+  private storeNumber(mapping: LeafMapping, key: string, scope: Scope): Codes.Code {
     const { leaf, role, silent } = mapping
     const { binary } = this.target
     const store = this.numberStore(mapping, key, scope)
@@ -172,16 +157,16 @@ export class ReadCode {
     if (!binary) return lines
     const isWanted = `if (H${this.r}[${leaf.position}] !== SILENT)`
     // A number on which nothing depends is not even read if the event does not have it.
-    const isAlone = isPlain(leaf, this.references) && !this.references.lengths.has(leaf.position)
+    const isAlone = Codes.isPlain(leaf, this.references) && !this.references.lengths.has(leaf.position)
     if (isAlone) return `${isWanted} {\n${lines}\n${store}\n}`
     return store === '' ? lines : `${lines}\n${isWanted} {\n${store}\n}`
   }
 
   /** Stores the number in `lo` and `hi` in its column or in `fields`. */
-  private numberStore({ field, type, role }: LeafMapping, key: string, { once }: Scope): Code {
+  private numberStore({ field, type, role }: LeafMapping, key: string, { once }: Scope): Codes.Code {
     const toRest = () => `t = member(t, ${this.key(key)} + number(lo, hi))`
     if (!once || field < 0) return role === 'value' && key !== '' ? toRest() : ''
-    const { local, bit, wide } = columnFor(field)
+    const { local, bit, wide } = Codes.columnFor(field)
     if (wide) return `${local}[row + LO] = lo\n${local}[row + HI] = hi`
     return `
       if (hi === ${type === 'u32' ? '0' : '(lo >> 31) >>> 0'}) {
@@ -192,7 +177,7 @@ export class ReadCode {
   }
 
   /** Keeps a length, which goes into `fields` if it differs from the actual length. */
-  private noteLength(p: number, key: string, scope: Scope): Code {
+  private noteLength(p: number, key: string, scope: Scope): Codes.Code {
     const { counts, lengths } = this.references
     if (counts.has(p) || !lengths.has(p)) return ''
     const isWanted = this.mapping.leaves[p].silent ? `d${p} && H${this.r}[${p}] !== SILENT` : `d${p}`
@@ -201,14 +186,14 @@ export class ReadCode {
   }
 
   /** Reads a number into `lo` and `hi`, and into a separate variable if it is a count or a length. */
-  private number(mapping: LeafMapping): Code {
+  private number(mapping: LeafMapping): Codes.Code {
     const { position: p } = mapping.leaf
     const isCount = this.references.counts.has(p) || this.references.lengths.has(p)
     const keep = isCount ? `const v${p} = hi === 0 ? lo : hi * 4294967296 + lo` : ''
     return `${this.target.binary ? this.binaryNumber(mapping) : this.lineNumber(mapping)}\n${keep}`
   }
 
-  private generalNumber(p: number): Code {
+  private generalNumber(p: number): Codes.Code {
     return `
       p = run.number(L, ${p}, p)
       ${STOP}
@@ -216,11 +201,11 @@ export class ReadCode {
       hi = value[HI]`
   }
 
-  private lineNumber({ leaf, silent }: LeafMapping): Code {
+  private lineNumber({ leaf, silent }: LeafMapping): Codes.Code {
     if (silent) return 'lo = 0\nhi = 0'
     const { position: p, interpretation } = leaf
     const isStored = interpretation.kind === 'none' || interpretation.kind === 'sectionOffset'
-    if (!isStored || !isPlain(leaf, this.references)) return this.generalNumber(p)
+    if (!isStored || !Codes.isPlain(leaf, this.references)) return this.generalNumber(p)
     return `
       p = gap(bytes, p)
       if (p >= 0) p = lineNumber(bytes, p, value, 0)
@@ -229,16 +214,16 @@ export class ReadCode {
       hi = value[HI]`
   }
 
-  private binaryNumber(mapping: LeafMapping): Code {
+  private binaryNumber(mapping: LeafMapping): Codes.Code {
     const { leaf } = mapping
     const { position: p, interpretation } = leaf
     const { little, r, target } = this
     const how = `H${r}[${p}]`
-    const ways: Code[] = []
-    if (target.inline && isPlain(leaf, this.references)) {
+    const ways: Codes.Code[] = []
+    if (target.inline && Codes.isPlain(leaf, this.references)) {
       if (interpretation.kind === 'default')
         ways.push(`if (${how} === BY_DEFAULT) {\nlo = R${r}[${2 * p} + LO]\nhi = R${r}[${2 * p} + HI]\n}`)
-      for (const width of widthsInPlace(mapping)) {
+      for (const width of Codes.widthsInPlace(mapping)) {
         const [lo, hi] = little ? ['p', 'p + 4'] : ['p + 4', 'p']
         ways.push(`
           if (${how} === ${width}) {
@@ -254,7 +239,7 @@ export class ReadCode {
   }
 
   /** Reads bytes, from `w` to `p`; or a string into `run.text`. */
-  private data({ position: p, width }: Leaf): Code {
+  private data({ position: p, width }: Leaf): Codes.Code {
     if (!this.target.binary) return `p = run.string(L, ${p}, p)\n${STOP}`
     const { r } = this
     const own = width?.kind === 'reference' ? width.position : -1
@@ -276,11 +261,11 @@ export class ReadCode {
     return role === 'counted' && keys.has(leaf) && !this.references.counts.has(p)
   }
 
-  private dataText(): Code {
+  private dataText(): Codes.Code {
     return this.target.binary ? 'run.base64(w, p)' : 'run.quoted()'
   }
 
-  private storeData(mapping: LeafMapping, key: string, { once }: Scope): Code {
+  private storeData(mapping: LeafMapping, key: string, { once }: Scope): Codes.Code {
     const { leaf, field, role, silent } = mapping
     const { binary } = this.target
     if (!binary && silent) return ''
@@ -288,22 +273,22 @@ export class ReadCode {
     if (!once || field < 0) {
       return role === 'value' ? `${read}\nt = member(t, ${this.key(key)} + ${this.dataText()})` : read
     }
-    const { bit, property } = columnFor(field)
+    const { bit, property } = Codes.columnFor(field)
     const store = `
       batch.addColumns(${bit})
       ${property}[n] = strings.intern(${binary ? 'bytes, w, p' : 'run.text.bytes, 0, run.text.pos'})
       fields |= ${bit}
       ${FULL}`
-    return `${read}\n${binary && isOptional(mapping) ? `if (p > w) {\n${store}\n}` : store}`
+    return `${read}\n${binary && Codes.isOptional(mapping) ? `if (p > w) {\n${store}\n}` : store}`
   }
 }
 
 /** Whether code adds to the text of `fields`. */
-function changesRest(code: Code): boolean {
+function changesRest(code: Codes.Code): boolean {
   return /\bt = /.test(code)
 }
 
-function tooLarge(isRepeated: boolean): Code {
+function tooLarge(isRepeated: boolean): Codes.Code {
   return `
     if (p - pos > MAX_RECORD${isRepeated ? ' || rounds > p - pos + FREE_ROUNDS' : ''}) {
       p = run.tooLarge(L, p - pos)
@@ -312,7 +297,7 @@ function tooLarge(isRepeated: boolean): Code {
 }
 
 /** Stores the values without a field of their own. */
-function storeRest(always: boolean): Code {
+function storeRest(always: boolean): Codes.Code {
   const bit = FieldBit.fields
   return `
     ${always ? '{' : "if (t !== '') {"}

@@ -2,28 +2,13 @@ import { FieldBit } from '../../event/fields.js'
 import { isHex } from '../ascii/tokens.js'
 import { hasRepetition, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
-import {
-  columnFor,
-  declare,
-  each,
-  isMoving,
-  isPlain,
-  isVariable,
-  leafCount,
-  recordComment,
-  referencesOf,
-  textCode,
-  widthsInPlace,
-  type Code,
-  type References,
-  type Target,
-} from './code.js'
+import * as Codes from './code.js'
 
 /** The maximum number of bytes of a number: in binary, and in a line with the space before it. */
 const NUMBER_BYTES = 8
 const WORD_BYTES = 24
 
-const REFRESH: Code = 'bytes = sink.bytes\nview = run.view()'
+const REFRESH: Codes.Code = 'bytes = sink.bytes\nview = run.view()'
 
 /**
  * An object whose values are being written: the code for it (null for an event that has no `fields`), and for the
@@ -40,7 +25,7 @@ interface Scope {
 
 /** Code that writes the records of one type. */
 export class WriteCode {
-  private readonly references: References
+  private readonly references: Codes.References
   private names = 0
   /** The variables with bytes and lists, which are needed for their lengths before they are written. */
   private readonly variables = new Map<Field, string>()
@@ -49,16 +34,16 @@ export class WriteCode {
 
   constructor(
     private readonly mapping: RecordMapping,
-    private readonly target: Target,
+    private readonly target: Codes.Target,
   ) {
-    this.references = referencesOf(mapping)
+    this.references = Codes.referencesOf(mapping)
   }
 
-  code(): Code {
-    return `${recordComment(this.mapping)}\n${this.target.binary ? this.binaryRecord() : this.line()}`
+  code(): Codes.Code {
+    return `${Codes.recordComment(this.mapping)}\n${this.target.binary ? this.binaryRecord() : this.line()}`
   }
 
-  private line(): Code {
+  private line(): Codes.Code {
     const { position: r } = this.mapping
     return `
       const L = byPosition[${r}]
@@ -67,14 +52,14 @@ export class WriteCode {
       ${this.room('1')}
       bytes[p++] = LINE_FEED
       if (p - pos > MAX_LINE) run.tooLong()
-      ${isMoving(this.mapping) ? 'L.commit()' : ''}`
+      ${Codes.isMoving(this.mapping) ? 'L.commit()' : ''}`
   }
 
-  private binaryRecord(): Code {
+  private binaryRecord(): Codes.Code {
     const { mapping, target } = this
     const { record, position: r } = mapping
     const isRepeated = hasRepetition(record.fields)
-    const limits = isVariable(mapping)
+    const limits = Codes.isVariable(mapping)
       ? ` && p - pos <= MAX_RECORD${isRepeated ? ' && rounds <= p - pos + FREE_ROUNDS' : ''}`
       : ''
     const body = this.record()
@@ -87,7 +72,7 @@ export class WriteCode {
         ${REFRESH}
       }
       run.layout = L
-      ${declare('const', Object.entries({ H: 'L.how', W: 'L.width' }), body, target)}
+      ${Codes.declare('const', Object.entries({ H: 'L.how', W: 'L.width' }), body, target)}
       for (;;) {
         ${body}
         if (packer.misfits === 0${limits}) break
@@ -104,7 +89,7 @@ export class WriteCode {
   }
 
   /** Writes the values of a record. */
-  private record(): Code {
+  private record(): Codes.Code {
     const { record, section, position: r, carries } = this.mapping
     const canHaveRest = (carries & FieldBit.fields) !== 0
     const room = this.roomFor(record.fields)
@@ -114,21 +99,21 @@ export class WriteCode {
       ${this.room(String(room))}
       ${canHaveRest ? `const rest = (m & ${FieldBit.fields}) === 0 ? undefined : run.rest(i, ${r})` : ''}
       ${canHaveRest ? `known = ${section === null ? 0 : 1}` : ''}
-      ${hasRepetition(record.fields) ? `rounds = 0\nvalues = ${leafCount(record.fields)}` : ''}
+      ${hasRepetition(record.fields) ? `rounds = 0\nvalues = ${Codes.leafCount(record.fields)}` : ''}
       ${this.tag(record.tag as number)}
       ${this.object(record.fields.slice(1), scope)}`
   }
 
-  private tag(tag: number): Code {
+  private tag(tag: number): Codes.Code {
     const { binary, tagWidth } = this.target
-    if (!binary) return each([...String(tag)], (digit) => `bytes[p++] = ${digit.charCodeAt(0)}`)
+    if (!binary) return Codes.each([...String(tag)], (digit) => `bytes[p++] = ${digit.charCodeAt(0)}`)
     if (tagWidth === 1) return `view.setUint8(p++, ${tag})`
     if (tagWidth !== 2 && tagWidth !== 4) return `p = run.tag(p, ${tagWidth}, ${tag})`
     return `view.setUint${8 * tagWidth}(p, ${tag}, little)\np += ${tagWidth}`
   }
 
   /** Makes room for this many bytes after `p`. */
-  private room(length: string): Code {
+  private room(length: string): Codes.Code {
     return `
       if (p + ${length} > bytes.length) {
         sink.pos = p
@@ -139,11 +124,11 @@ export class WriteCode {
   }
 
   private roomFor(fields: readonly Field[]): number {
-    return (this.target.binary ? NUMBER_BYTES : WORD_BYTES) * (1 + leafCount(fields))
+    return (this.target.binary ? NUMBER_BYTES : WORD_BYTES) * (1 + Codes.leafCount(fields))
   }
 
   /** Writes the fields of an object, its bytes and lists being in variables before. */
-  private object(fields: readonly Field[], scope: Scope): Code {
+  private object(fields: readonly Field[], scope: Scope): Codes.Code {
     const { object, known } = scope
     return `
       ${this.variablesOf(fields, scope)}
@@ -152,7 +137,7 @@ export class WriteCode {
   }
 
   /** Writes the fields of an object of `fields` that is the value of `value`. */
-  private inner(fields: readonly Field[], value: string, scope: Scope): Code {
+  private inner(fields: readonly Field[], value: string, scope: Scope): Codes.Code {
     const i = this.names++
     return `
       const o${i} = object(${value})
@@ -160,8 +145,8 @@ export class WriteCode {
       ${this.object(fields, { ...scope, object: `o${i}`, known: `n${i}` })}`
   }
 
-  private variablesOf(fields: readonly Field[], scope: Scope): Code {
-    return each(fields, (field) => {
+  private variablesOf(fields: readonly Field[], scope: Scope): Codes.Code {
+    return Codes.each(fields, (field) => {
       if (field.kind === 'composite') return this.isUnnamed(field) ? this.variablesOf(field.fields, scope) : ''
       if (field.kind === 'leaf' && field.type === 'int') return ''
       const i = this.names++
@@ -185,8 +170,8 @@ export class WriteCode {
     return this.mapping.keys.get(field) === ''
   }
 
-  private fields(fields: readonly Field[], scope: Scope): Code {
-    return each(fields, (field) => {
+  private fields(fields: readonly Field[], scope: Scope): Codes.Code {
+    return Codes.each(fields, (field) => {
       if (field.kind === 'repetition') return this.list(field, this.variables.get(field) as string, scope)
       if (field.kind === 'leaf')
         return field.type === 'int'
@@ -198,21 +183,21 @@ export class WriteCode {
   }
 
   /** Puts what an object has for a field into `v`. */
-  private own(field: Field, { object, known }: Scope): Code {
+  private own(field: Field, { object, known }: Scope): Codes.Code {
     const key = this.mapping.keys.get(field)
     if (key === undefined || key === '' || object === null) return 'v = undefined'
-    const get = `(v = own(${object}, ${textCode(key, this.target)}))`
+    const get = `(v = own(${object}, ${Codes.textCode(key, this.target)}))`
     return `v = undefined\nif (${object} !== undefined && ${get} !== undefined) ${known}++`
   }
 
   /** The code for a variable with the bytes of a leaf: from the event, from a value in `fields`, or none. */
-  private bytesOf({ position: p }: Leaf, once: boolean, name: string, own: Code): Code {
+  private bytesOf({ position: p }: Leaf, once: boolean, name: string, own: Codes.Code): Codes.Code {
     const { field } = this.mapping.leaves[p]
     const other = `v === undefined ? run.noData(L, ${p}) : run.dataOf(v)`
     if (!this.isColumn(p, once)) return `${own}\nconst ${name} = ${other}`
     return `
       let ${name} = NO_BYTES
-      if ((m & ${columnFor(field).bit}) !== 0) {
+      if ((m & ${Codes.columnFor(field).bit}) !== 0) {
         ${name} = run.columnData(L, ${p}, ${field}, i)
       }
       else {
@@ -221,14 +206,14 @@ export class WriteCode {
       }`
   }
 
-  private list({ count, field }: Field & { kind: 'repetition' }, items: string, scope: Scope): Code {
+  private list({ count, field }: Field & { kind: 'repetition' }, items: string, scope: Scope): Codes.Code {
     const i = this.names++
     const inner = { ...scope, once: false, room: this.roomFor([field]) }
     const max = this.target.maxValues
     return `
       if (count(L, ${count}) !== ${items}.length) run.mismatch(L, ${count})
       for (let j${i} = 0; j${i} < ${items}.length; j${i}++) {
-        if (++rounds > ${max} || (values += ${leafCount([field])}) > ${max}) run.tooMany()
+        if (++rounds > ${max} || (values += ${Codes.leafCount([field])}) > ${max}) run.tooMany()
         ${this.room(String(inner.room))}
         const e${i} = ${items}[j${i}]
         ${this.element(field, `e${i}`, inner)}
@@ -236,7 +221,7 @@ export class WriteCode {
       ${this.room(String(scope.room))}`
   }
 
-  private element(field: Field, item: string, scope: Scope): Code {
+  private element(field: Field, item: string, scope: Scope): Codes.Code {
     if (field.kind === 'composite') return this.inner(field.fields, item, scope)
     const i = this.names++
     if (field.kind === 'repetition') return `const a${i} = list(${item})\n${this.list(field, `a${i}`, scope)}`
@@ -245,12 +230,12 @@ export class WriteCode {
   }
 
   /** Writes a number. @param own the code that puts its value in `fields`, if it has one, into `v` */
-  private number(leaf: Leaf, scope: Scope, own: Code): Code {
+  private number(leaf: Leaf, scope: Scope, own: Codes.Code): Codes.Code {
     const { position: p } = leaf
     const mapping = this.mapping.leaves[p]
     const { field, silent, role } = mapping
     const isColumn = this.isColumn(p, scope.once)
-    const has = isColumn ? `(m & ${columnFor(field).bit}) !== 0` : 'false'
+    const has = isColumn ? `(m & ${Codes.columnFor(field).bit}) !== 0` : 'false'
     if (leaf.value !== null) {
       const given = isColumn ? `${has} ? run.columnNumber(${field}, i) : v` : 'v'
       return `${own}\np = run.constant(L, ${p}, p, ${given})`
@@ -269,23 +254,23 @@ export class WriteCode {
   }
 
   /** Writes the event's own number. */
-  private column(mapping: LeafMapping): Code {
+  private column(mapping: LeafMapping): Codes.Code {
     const { leaf, field, type } = mapping
     const { references, target } = this
-    const { local, wide } = columnFor(field)
+    const { local, wide } = Codes.columnFor(field)
     const load = wide
       ? `lo = ${local}[row + LO]\nhi = ${local}[row + HI]`
       : `lo = ${local}[i]\nhi = ${type === 'i32' ? 'lo >> 31' : '0'}`
     const isInline =
-      target.inline && isPlain(leaf, references) && (target.binary || leaf.interpretation.kind === 'none')
+      target.inline && Codes.isPlain(leaf, references) && (target.binary || leaf.interpretation.kind === 'none')
     if (!isInline) return `${load}\np = run.put(L, ${leaf.position}, p, lo, hi)`
     return `${load}\n${target.binary ? this.binaryNumber(mapping) : word(isHex(leaf), wide)}`
   }
 
-  private binaryNumber(mapping: LeafMapping): Code {
+  private binaryNumber(mapping: LeafMapping): Codes.Code {
     const { position: p, interpretation } = mapping.leaf
     const general = `p = run.put(L, ${p}, p, lo, hi)`
-    const ways = widthsInPlace(mapping).map((width) => {
+    const ways = Codes.widthsInPlace(mapping).map((width) => {
       const fits = width === 8 ? '' : width === 4 ? ' && hi === 0' : ` && hi === 0 && lo < ${256 ** width}`
       return `if (H[${p}] === ${width}${fits}) {\n${setNumber(width)}\n}`
     })
@@ -298,7 +283,7 @@ export class WriteCode {
   }
 
   /** Writes the number of elements or bytes. */
-  private length({ position: p, width }: Leaf, counted: string, own: Code, { object }: Scope): Code {
+  private length({ position: p, width }: Leaf, counted: string, own: Codes.Code, { object }: Scope): Codes.Code {
     const { counts, values } = this.references
     const general = `${own}\np = run.length(L, ${p}, p, v, ${counted})`
     const isByte = width?.kind === 'constant' && width.bytes === 1
@@ -316,7 +301,7 @@ export class WriteCode {
   }
 
   /** Writes bytes or a string. */
-  private data({ position: p }: Leaf, name: string, { room }: Scope): Code {
+  private data({ position: p }: Leaf, name: string, { room }: Scope): Codes.Code {
     if (!this.target.binary)
       return `
         ${this.room(`4 * ${name}.length + ${room}`)}
@@ -333,7 +318,7 @@ export class WriteCode {
 }
 
 /** Writes `lo` and `hi` as a word of a line. */
-function word(hex: boolean, wide: boolean): Code {
+function word(hex: boolean, wide: boolean): Codes.Code {
   const unsigned = wide ? '' : ' >>> 0'
   return `
     bytes[p++] = SPACE
@@ -342,7 +327,7 @@ function word(hex: boolean, wide: boolean): Code {
 }
 
 /** Writes `lo` and `hi` as a number of 1, 2, 4 or 8 bytes at `p`. */
-function setNumber(width: number): Code {
+function setNumber(width: number): Codes.Code {
   if (width === 1) return 'view.setUint8(p++, lo)'
   if (width < 8) return `view.setUint${8 * width}(p, lo, little)\np += ${width}`
   return `

@@ -3,22 +3,13 @@ import { Readable } from 'node:stream'
 import { crc32, inflateSync } from 'node:zlib'
 import { MIB } from '../../bytes/units.js'
 import { scopedNames } from '../../symbols/dwarf-names.js'
-import {
-  debugLink,
-  FunctionSymbols,
-  readElf,
-  sectionBytes,
-  type DebugLink,
-  type Elf,
-  type LoadedPart,
-  type ReadAt,
-} from '../../symbols/elf.js'
+import * as ElfFormat from '../../symbols/elf.js'
 import type { AddressNamer, Names } from './namer.js'
 import { demangled } from './demangle.js'
 
 /** A regular file that is open. */
 interface OpenFile {
-  readonly read: ReadAt
+  readonly read: ElfFormat.ReadAt
   /** When it was last changed, in milliseconds since 1970. */
   readonly modified: number
   close(): void
@@ -35,7 +26,7 @@ function openFile(path: string): OpenFile | undefined {
   }
   const status = fstatSync(file)
   const { size } = status
-  const read: ReadAt = (offset, length) => {
+  const read: ElfFormat.ReadAt = (offset, length) => {
     const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)))
     return bytes.length === 0 ? bytes : bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset))
   }
@@ -49,18 +40,18 @@ export interface ElfFile {
   readonly path: string
   readonly buildId?: string
   readonly hasLines: boolean
-  readonly debugLink?: DebugLink
+  readonly debugLink?: ElfFormat.DebugLink
   /** The parts that are loaded into memory. */
-  readonly loaded: readonly LoadedPart[]
+  readonly loaded: readonly ElfFormat.LoadedPart[]
   /** When it was last changed, in milliseconds since 1970. */
   readonly modified: number
 }
 
 /** The data of the ELF file at a path; undefined if it cannot be read or is not an ELF file. */
-function ofElf<Result>(path: string, use: (elf: Elf, file: OpenFile) => Result): Result | undefined {
+function ofElf<Result>(path: string, use: (elf: ElfFormat.Elf, file: OpenFile) => Result): Result | undefined {
   const file = openFile(path)
   try {
-    const elf = file && readElf(file.read)
+    const elf = file && ElfFormat.readElf(file.read)
     return file && elf && use(elf, file)
   } catch {
     return undefined
@@ -73,7 +64,7 @@ function ofElf<Result>(path: string, use: (elf: Elf, file: OpenFile) => Result):
 export function elfFile(path: string): ElfFile | undefined {
   return ofElf(path, (elf, { read, modified }) => {
     const { buildId, hasLines, loaded } = elf
-    const link = debugLink(elf, read)
+    const link = ElfFormat.debugLink(elf, read)
     return {
       path,
       hasLines,
@@ -107,7 +98,7 @@ function inflateSection(bytes: Uint8Array, size: number): Uint8Array {
 /** The full names of functions of a file, by their short ones: see `scopedNames`. */
 export function fullNames(path: string): ReadonlyMap<string, string> {
   const found = ofElf(path, (elf, { read }) => {
-    const bytes = (name: string) => sectionBytes(elf, read, name, MAX_DEBUG_BYTES, inflateSection)
+    const bytes = (name: string) => ElfFormat.sectionBytes(elf, read, name, MAX_DEBUG_BYTES, inflateSection)
     return scopedNames({
       little: elf.little,
       info: bytes('.debug_info'),
@@ -122,9 +113,9 @@ export function fullNames(path: string): ReadonlyMap<string, string> {
 /** Names addresses of one file by its symbol tables: functions only. */
 export class SymbolFile implements AddressNamer {
   private readonly file: OpenFile | undefined
-  private readonly elf: Elf | undefined
-  private readonly symbols: FunctionSymbols | undefined
-  private embedded: Promise<FunctionSymbols | undefined> | undefined
+  private readonly elf: ElfFormat.Elf | undefined
+  private readonly symbols: ElfFormat.FunctionSymbols | undefined
+  private embedded: Promise<ElfFormat.FunctionSymbols | undefined> | undefined
 
   /** @param signal ends the process that demangles the names */
   constructor(
@@ -133,8 +124,8 @@ export class SymbolFile implements AddressNamer {
   ) {
     this.file = openFile(path)
     try {
-      this.elf = this.file && readElf(this.file.read)
-      this.symbols = this.file && this.elf && FunctionSymbols.of(this.elf, this.file.read)
+      this.elf = this.file && ElfFormat.readElf(this.file.read)
+      this.symbols = this.file && this.elf && ElfFormat.FunctionSymbols.of(this.elf, this.file.read)
     } catch (error) {
       this.close()
       throw error
@@ -163,8 +154,8 @@ export class SymbolFile implements AddressNamer {
  * The symbols of the ELF file that a stripped one may have in itself, compressed with xz (GDB manual, "MiniDebugInfo");
  * undefined if there is none, or if it is damaged.
  */
-async function embeddedSymbols(elf?: Elf, file?: OpenFile): Promise<FunctionSymbols | undefined> {
-  const packed = elf && file && sectionBytes(elf, file.read, '.gnu_debugdata', MAX_DEBUG_BYTES)
+async function embeddedSymbols(elf?: ElfFormat.Elf, file?: OpenFile): Promise<ElfFormat.FunctionSymbols | undefined> {
+  const packed = elf && file && ElfFormat.sectionBytes(elf, file.read, '.gnu_debugdata', MAX_DEBUG_BYTES)
   if (packed === undefined || packed.length === 0) return undefined
   const { unxz } = await import('../../compression/unxz.js')
   const pieces: Uint8Array[] = []
@@ -176,9 +167,9 @@ async function embeddedSymbols(elf?: Elf, file?: OpenFile): Promise<FunctionSymb
       pieces.push(piece.slice())
     }
     const bytes = Buffer.concat(pieces)
-    const read: ReadAt = (offset, length) => bytes.subarray(offset, offset + length)
-    const embedded = readElf(read)
-    return embedded && FunctionSymbols.of(embedded, read)
+    const read: ElfFormat.ReadAt = (offset, length) => bytes.subarray(offset, offset + length)
+    const embedded = ElfFormat.readElf(read)
+    return embedded && ElfFormat.FunctionSymbols.of(embedded, read)
   } catch {
     return undefined
   }

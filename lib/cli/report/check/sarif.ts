@@ -1,10 +1,5 @@
 import type { CheckedBudget, CheckResult } from '../../../transforms/check/check.js'
-import {
-  BUDGET_FIGURES,
-  titleBy,
-  type BudgetFigure,
-  type TemporaryDefinition,
-} from '../../../transforms/option-values.js'
+import * as OptionValues from '../../../transforms/option-values.js'
 import { visible } from '../columns.js'
 import type { SiteNames } from '../names.js'
 import { finding, siteLines, subject, type CheckOutput } from './words.js'
@@ -55,13 +50,13 @@ function ruleId({ rule, figure }: CheckedBudget): string {
   return `${rule}-${figure}`
 }
 
-function describe(id: string, by: TemporaryDefinition): string {
-  const figure = id.replace(/^\w+-/, '') as BudgetFigure
-  const title = titleBy(BUDGET_FIGURES[figure].title, figure, by)
+function describe(id: string, by: OptionValues.TemporaryDefinition): string {
+  const figure = id.replace(/^\w+-/, '') as OptionValues.BudgetFigure
+  const title = OptionValues.titleBy(OptionValues.BUDGET_FIGURES[figure].title, figure, by)
   return id.startsWith('max-') ? `The ${title} must not exceed its budget.` : `The ${title} must not grow.`
 }
 
-function messageOf(row: CheckedBudget, by: TemporaryDefinition): string {
+function messageOf(row: CheckedBudget, by: OptionValues.TemporaryDefinition): string {
   return `${subject(row, by)}: ${finding(row)}`
 }
 
