@@ -1,12 +1,12 @@
 // The ASCII encoding: a line for each record, with the tag, the size in decimal if the record has one, and its
 // addresses in hex without 0x, the old block's first, separated by spaces.
+import * as Code from '../../dist/lib/kernel/layouts/hatf.js'
 import { EventBatch } from '../../dist/lib/entry/index.js'
 import { BATCH_EVENTS, fieldSet, HI, LO } from '../../dist/lib/entry/stages.js'
 import { LF, SPACE, ZERO } from '../../dist/lib/text/ascii.js'
 import { decimal, hex } from '../../dist/lib/text/numbers.js'
 import { Sink } from '../../dist/lib/bytes/sink.js'
 import { MAX_DECIMAL, writeDecimal, writeHex } from '../../dist/lib/bytes/u64.js'
-import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { RecordMaker } from './records.mjs'
 import { FIELDS_OF_TAG, KIND_OF_TAG, OUTCOME_OF_TAG } from './tags.mjs'
 
@@ -27,11 +27,11 @@ export function asciiWriter() {
         const tag = tags[r]
         bytes[p++] = ZERO + tag
         bytes[p++] = SPACE
-        if (tag !== Tag.free) {
+        if (tag !== Code.TAG_FREE) {
           p = writeDecimal(bytes, p, size[2 * r + LO], size[2 * r + HI])
           bytes[p++] = SPACE
         }
-        if (tag > Tag.free) {
+        if (tag > Code.TAG_FREE) {
           p = writeHex(bytes, p, oldAddress[2 * r + LO], oldAddress[2 * r + HI])
           bytes[p++] = SPACE
         }
@@ -62,8 +62,8 @@ export function readAscii(bytes, take) {
     while (i < BATCH_EVENTS && p < bytes.length) {
       const tag = bytes[p] - ZERO
       p += 2
-      if (tag !== Tag.free) p = decimal(bytes, p, size, 2 * i) + 1
-      if (tag > Tag.free) p = hex(bytes, p, oldAddress, 2 * i) + 1
+      if (tag !== Code.TAG_FREE) p = decimal(bytes, p, size, 2 * i) + 1
+      if (tag > Code.TAG_FREE) p = hex(bytes, p, oldAddress, 2 * i) + 1
       p = hex(bytes, p, address, 2 * i) + 1
       kind[i] = KIND_OF_TAG[tag]
       mask[i] = FIELDS_OF_TAG[tag]

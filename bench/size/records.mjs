@@ -1,8 +1,8 @@
 // The data records that the study counts: the alloc, free and realloc records of HATF. An alloc or free inside a
 // realloc has its own record. Frees of the null pointer are omitted, as in the paper's Table 3.
+import * as Code from '../../dist/lib/kernel/layouts/hatf.js'
 import { openTrace } from '../../dist/lib/entry/index.js'
 import { fieldSet, FieldBit, HI, Kind, LO, Outcome, selectRows } from '../../dist/lib/entry/stages.js'
-import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { outcomeOf } from '../../dist/lib/blocks/realloc.js'
 
 /** @typedef {import('../../dist/lib/entry/index.js').EventBatch} EventBatch */
@@ -70,10 +70,10 @@ class Records {
 
 /** The tag of a realloc's own record, by the outcome. */
 const REALLOC_TAGS = []
-REALLOC_TAGS[Outcome.none] = Tag.reallocNone
-REALLOC_TAGS[Outcome.moved] = Tag.reallocMoved
-REALLOC_TAGS[Outcome.allocated] = Tag.reallocAllocated
-REALLOC_TAGS[Outcome.freed] = Tag.reallocFreed
+REALLOC_TAGS[Outcome.none] = Code.TAG_REALLOC_NONE
+REALLOC_TAGS[Outcome.moved] = Code.TAG_REALLOC_MOVED
+REALLOC_TAGS[Outcome.allocated] = Code.TAG_REALLOC_ALLOCATED
+REALLOC_TAGS[Outcome.freed] = Code.TAG_REALLOC_FREED
 
 /** Converts data events to the same data records as HATF's encoder, in which missing fields are 0. */
 export class RecordMaker {
@@ -88,9 +88,9 @@ export class RecordMaker {
     const { count, kind } = batch
     records.clear(MAX_RECORDS * count)
     for (let i = 0; i < count; i++) {
-      if (kind[i] === Kind.free) add(records, Tag.free, batch, i, FieldBit.address)
+      if (kind[i] === Kind.free) add(records, Code.TAG_FREE, batch, i, FieldBit.address)
       else if (kind[i] === Kind.realloc) addRealloc(records, batch, i)
-      else add(records, Tag.alloc, batch, i, FieldBit.size | FieldBit.address)
+      else add(records, Code.TAG_ALLOC, batch, i, FieldBit.size | FieldBit.address)
     }
     return records
   }
@@ -99,9 +99,9 @@ export class RecordMaker {
 function addRealloc(records, batch, i) {
   const outcome = (batch.mask[i] & FieldBit.outcome) === 0 ? outcomeOf(batch, i) : batch.outcome[i]
   if (outcome === Outcome.moved || outcome === Outcome.allocated)
-    add(records, Tag.alloc, batch, i, FieldBit.size | FieldBit.address)
+    add(records, Code.TAG_ALLOC, batch, i, FieldBit.size | FieldBit.address)
   if (outcome === Outcome.moved || outcome === Outcome.freed) {
-    add(records, Tag.free, batch, i, 0)
+    add(records, Code.TAG_FREE, batch, i, 0)
     copy(records.address, records.count - 1, batch.oldAddress, i, (batch.mask[i] & FieldBit.oldAddress) !== 0)
   }
   add(records, REALLOC_TAGS[outcome], batch, i, FieldBit.size | FieldBit.address | FieldBit.oldAddress)

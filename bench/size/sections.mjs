@@ -1,9 +1,9 @@
 // HATF by a Meta-TF definition with addresses in separate sections (examples/hatf10-sections.dtd), each compressed
 // separately. The definition offers three sections for each address, among which this module chooses.
+import * as Code from '../../dist/lib/kernel/layouts/hatf.js'
 import { readFileSync } from 'node:fs'
 import { EventBatch } from '../../dist/lib/entry/index.js'
 import { fieldSet, HI, LO, selectRows } from '../../dist/lib/entry/stages.js'
-import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { binaryDecoder, binaryEncoder, parseDtd, parseFileHeader } from '../../dist/lib/entry/metatf.js'
 import { FIELDS_OF_TAG, KIND_OF_TAG, OUTCOME_OF_TAG } from './tags.mjs'
 import { RecordMaker } from './records.mjs'
@@ -99,8 +99,8 @@ function chooser(heap, patience) {
     const what = tag[r]
     const distance = fromMiddle(address, 2 * r)
     if (!isHeap(distance)) return 0
-    if (what !== Tag.free && (size[2 * r + HI] !== 0 || size[2 * r + LO] >= SMALL_SIZE)) return 0
-    if (what > Tag.free) return isHeap(fromMiddle(oldAddress, 2 * r)) ? HEAP_RECORDS + what : 0
+    if (what !== Code.TAG_FREE && (size[2 * r + HI] !== 0 || size[2 * r + LO] >= SMALL_SIZE)) return 0
+    if (what > Code.TAG_FREE) return isHeap(fromMiddle(oldAddress, 2 * r)) ? HEAP_RECORDS + what : 0
     const away = distance - last
     if (Math.abs(away) >= NEAR && (++misses <= patience || !isHeap(away))) return HEAP_RECORDS + what
     misses = 0

@@ -1,8 +1,8 @@
 // The first pass over a trace: the figures for Table 3, the number of data records, and the necessary widths of their
 // fields.
+import * as Code from '../../dist/lib/kernel/layouts/hatf.js'
 import { openTrace } from '../../dist/lib/entry/index.js'
 import { HI, LO, StatisticsCollector } from '../../dist/lib/entry/stages.js'
-import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { dataEvents, RecordMaker } from './records.mjs'
 
 /** The range of an offset of 4 bytes, in either direction. */
@@ -41,7 +41,7 @@ export async function survey(path) {
     const { count, tag, size, address, oldAddress } = maker.of(dataEvents(batch))
     records.all += count
     for (let r = 0; r < count; r++) {
-      records[tag[r] === Tag.alloc ? 'allocs' : tag[r] === Tag.free ? 'frees' : 'reallocs']++
+      records[tag[r] === Code.TAG_ALLOC ? 'allocs' : tag[r] === Code.TAG_FREE ? 'frees' : 'reallocs']++
       wideSizes |= highWord(size, r)
       wideAddresses |= highWord(address, r) | highWord(oldAddress, r)
       const region = highWord(address, r) * 2 + (address[2 * r + LO] >>> 31)

@@ -1,3 +1,4 @@
+import * as Code from '../../kernel/layouts/hatf.js'
 import type { Input } from '../../bytes/input.js'
 import { Cursor, type Reading } from '../../codec/cursor.js'
 import { CursorDecoder } from '../../codec/cursor-decoder.js'
@@ -10,7 +11,7 @@ import { StringTable } from '../../event/strings.js'
 import { copyEvents } from './copy-events.js'
 import { COMMENT_MARK, EXTRA_FIELDS_MARK, hasMark, parseHeaderComment } from './extra-fields.js'
 import { ExtraFieldsReader } from './extra-fields-read.js'
-import { faultOf, hatfKernel, KernelState, Stop } from './kernel.js'
+import { faultOf, hatfKernel, KernelState } from './kernel.js'
 import { MAX_RECORD_BYTES } from './layout.js'
 
 export interface HatfDecodeOptions {
@@ -24,8 +25,8 @@ export const DECODE_OPTIONS: OptionNames<HatfDecodeOptions> = { fold: 'boolean' 
 const { attributes: HAS_ATTRIBUTES, text: HAS_TEXT, thread: HAS_THREAD } = FieldBit
 
 /** The reason why `fill` stopped. */
-const USED_UP = Stop.usedUp
-const FULL = Stop.full
+const USED_UP = Code.USED_UP
+const FULL = Code.FULL
 const NEW_HEADER = 2
 const FAULT = 3
 /** It did not stop. */
@@ -156,16 +157,16 @@ class RecordReader {
       this.count = run.events.value
       this.fields = run.fields.value
       switch (stop) {
-        case Stop.usedUp:
+        case Code.USED_UP:
           input.skip(read)
           if (end - from === left) return USED_UP
           break
-        case Stop.full:
+        case Code.FULL:
           input.skip(read)
           return FULL
-        case Stop.comment:
-        case Stop.data: {
-          const after = (stop === Stop.comment ? this.readComment : this.readAttributes).call(
+        case Code.COMMENT:
+        case Code.HAS_DATA: {
+          const after = (stop === Code.COMMENT ? this.readComment : this.readAttributes).call(
             this,
             pos + run.dataFrom.value,
             pos + run.dataTo.value,

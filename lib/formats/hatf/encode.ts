@@ -1,3 +1,4 @@
+import * as Code from '../../kernel/layouts/hatf.js'
 import { Sink } from '../../bytes/sink.js'
 import type { TraceHeader } from '../../event/header.js'
 import { ALL_FIELDS, fieldSet, KINDS } from '../../event/fields.js'
@@ -11,7 +12,7 @@ import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { RecordData } from './record-data.js'
 import { headerComment } from './extra-fields.js'
-import { hatfKernel, KernelState, Todo } from './kernel.js'
+import { hatfKernel, KernelState } from './kernel.js'
 import { CARRIED, MAX_BYTES } from './layout.js'
 import { configure, looksAhead } from './plan/configure.js'
 import { strategiesOf, type StrategyOptions } from './plan/strategies.js'
@@ -156,10 +157,10 @@ export class HatfEncoder implements Encoder {
       i = run.toRecords(i, n, records.count, full, data.pos, this.attributes)
       records.count = run.records.value
       const todo = run.todo.value
-      if (todo === Todo.nothing) continue
+      if (todo === Code.NOTHING) continue
       const dataBefore = data.pos
       try {
-        if (todo === Todo.attributes) {
+        if (todo === Code.ATTRIBUTES_OF) {
           recordData.attributes(batch, from + i - 1, run.rest.value, run.without.value)
           records.endData(data.pos)
         } else if (recordData.comment(batch, from + i - 1)) {

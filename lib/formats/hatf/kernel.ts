@@ -1,7 +1,7 @@
 import { shared, type Kernel } from '../../kernel/instance.js'
 import * as Code from '../../kernel/layouts/hatf.js'
 import type { Globals, KernelExports } from '../../kernel/load.js'
-import { FIELD_NAMES, Width } from './layout.js'
+import { FIELD_NAMES } from './layout.js'
 
 /** The exports of kernel/hatf.ts, which documents them. */
 export interface HatfKernel
@@ -27,12 +27,6 @@ export interface HatfKernel
 
 export const hatfKernel = shared<HatfKernel>('hatf')
 
-/** The reasons why the kernel stops reading. Higher values are faults. */
-export const Stop = { usedUp: Code.USED_UP, full: Code.FULL, comment: Code.COMMENT, data: Code.HAS_DATA } as const
-
-/** What the kernel asks the encoder to do for the event that it converted last. */
-export const Todo = { nothing: Code.NOTHING, attributes: Code.ATTRIBUTES_OF, comment: Code.COMMENT_FOR } as const
-
 /** The text for a fault of a record. */
 export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): string {
   const value = faultValue.value
@@ -48,7 +42,7 @@ export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): s
     case Code.UNKNOWN_WIDTH:
       return `unknown width ${value} for ${name}`
     case Code.WIDTH_OF_ATTRIBUTES:
-      return `a width of v${value - Width.v1 + 1} for ${name}: only attributes can have that`
+      return `a width of v${value - Code.V1 + 1} for ${name}: only attributes can have that`
     case Code.UNKNOWN_INTERPRETATION:
       return `unknown interpretation ${value} for ${name}`
     case Code.NUMERIC_ATTRIBUTES:

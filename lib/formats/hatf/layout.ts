@@ -2,62 +2,14 @@ import { fieldSet } from '../../event/fields.js'
 import * as Code from '../../kernel/layouts/hatf.js'
 import type { Carried } from '../../event/losses.js'
 
-/** The first byte of each record. */
-export const Tag = {
-  alloc: Code.TAG_ALLOC,
-  free: Code.TAG_FREE,
-  /** A realloc that left the block where it was. */
-  reallocNone: Code.TAG_REALLOC_NONE,
-  /** A realloc to a new block: alloc and free. */
-  reallocMoved: Code.TAG_REALLOC_MOVED,
-  /** A realloc of the null pointer: alloc only. */
-  reallocAllocated: Code.TAG_REALLOC_ALLOCATED,
-  /** A realloc to size 0: free only. */
-  reallocFreed: Code.TAG_REALLOC_FREED,
-  createHeap: Code.TAG_CREATE_HEAP,
-  destroyHeap: Code.TAG_DESTROY_HEAP,
-  createThread: Code.TAG_CREATE_THREAD,
-  destroyThread: Code.TAG_DESTROY_THREAD,
-  comment: Code.TAG_COMMENT,
-  metadata: Code.TAG_METADATA,
-} as const
-
 /** The number of tags with fields whose layout metadata can change: 0 to 9. */
 export const LAID_OUT_TAGS = 10
-
-/** The second byte of a metadata record. */
-export const Op = { fieldSize: Code.FIELD_SIZE, fieldInterpretation: Code.FIELD_INTERPRETATION } as const
-
-/** The third byte of a metadata record: the field it concerns. */
-export const Field = {
-  size: Code.F_SIZE,
-  address: Code.F_ADDRESS,
-  time: Code.F_TIME,
-  thread: Code.F_THREAD,
-  heap: Code.F_HEAP,
-  attributes: Code.F_ATTRIBUTES,
-} as const
 
 /** The names of the fields, by code. */
 export const FIELD_NAMES = ['size', 'address', 'time', 'thread', 'heap', 'attributes'] as const
 
 /** The number of fields. */
 export const FIELD_COUNT = FIELD_NAMES.length
-
-/**
- * The widths of attributes that start with their length, in one byte or in two. Other widths are 0, 1, 2, 4 and 8
- * bytes.
- */
-export const Width = { v1: Code.V1, v2: Code.V2 } as const
-
-/** How a field's value is derived from what is stored. */
-export const Interpretation = {
-  none: Code.NONE,
-  default: Code.DEFAULT,
-  baseOffset: Code.BASE_OFFSET,
-  delta: Code.DELTA,
-  stride: Code.STRIDE,
-} as const
 
 /** The length of a metadata record without arguments, and of a comment without its text. */
 export const HEAD = 4
@@ -83,10 +35,10 @@ export const CARRIED: Carried = {
 
 /** The byte length of the metadata record whose head is `bytes[pos..pos + 4)`; 4 if it is invalid. */
 export function metadataLength(bytes: Uint8Array, pos: number): number {
-  if (bytes[pos + 1] !== Op.fieldInterpretation) return HEAD
+  if (bytes[pos + 1] !== Code.FIELD_INTERPRETATION) return HEAD
   const interpretation = bytes[pos + 3]
-  if (interpretation === Interpretation.stride) return HEAD + 16
-  return interpretation === Interpretation.none || interpretation > Interpretation.stride ? HEAD : HEAD + 8
+  if (interpretation === Code.STRIDE) return HEAD + 16
+  return interpretation === Code.NONE || interpretation > Code.STRIDE ? HEAD : HEAD + 8
 }
 
 /** The big-endian 32-bit word at `pos`, as a signed number: store it in a `Uint32Array` or shift it. */

@@ -1,3 +1,4 @@
+import * as Line from '../../kernel/layouts/heaptrack.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { limit, malformed, truncated, type TraceError } from '../../event/error.js'
@@ -10,7 +11,7 @@ import { LineEnds } from '../../text/line-ends.js'
 import { Definitions, Fault, LIMITS } from './definitions.js'
 import { readHead } from './head.js'
 import { InfoBlocks } from './info-blocks.js'
-import { heaptrackKernel, Operation, type HeaptrackKernel } from './kernel.js'
+import { heaptrackKernel, type HeaptrackKernel } from './kernel.js'
 import { DEFAULT_LAYOUT, headerOf, MAX_LINE, NAME, NEWEST, type HeaptrackLayout } from './layout.js'
 import { LiveBlocks } from './live-blocks.js'
 import { OtherEvents } from './other-events.js'
@@ -136,7 +137,7 @@ export class HeaptrackDecoder extends LineDecoder {
       const to = 2 * i + LO
       const toHi = 2 * i + HI
       const op = operation[row]
-      if (infos !== undefined && pending.size === 0 && (op === Operation.free || op === Operation.allocInfo)) {
+      if (infos !== undefined && pending.size === 0 && (op === Line.FREE || op === Line.ALLOC_INFO)) {
         const count = infos.read(batch, i, row, rows)
         if (count > 0) {
           others.isUnsaid = false
@@ -146,7 +147,7 @@ export class HeaptrackDecoder extends LineDecoder {
           continue
         }
       }
-      if (op === Operation.free) {
+      if (op === Line.FREE) {
         if (pending.size > 0) {
           pending.event(Definition.node, NO_NUMBER)
           if (pending.isDue) {
@@ -175,9 +176,9 @@ export class HeaptrackDecoder extends LineDecoder {
             this.note(row)
           }
         }
-      } else if (op === Operation.alloc || op === Operation.allocInfo) {
+      } else if (op === Line.ALLOC || op === Line.ALLOC_INFO) {
         const info = first[lo]
-        if ((op === Operation.alloc) !== raw) this.fault = raw ? Fault.noAddress : Fault.address
+        if ((op === Line.ALLOC) !== raw) this.fault = raw ? Fault.noAddress : Fault.address
         else if (raw && !tables.hasNode(second[lo], second[hi])) this.fault = Fault.node
         else if (!raw && !tables.hasInfo(info, first[hi])) this.fault = Fault.info
         if (this.fault !== undefined) break
@@ -223,12 +224,12 @@ export class HeaptrackDecoder extends LineDecoder {
         }
         mask[i] = fields
         kind[i] = ALLOC
-      } else if (op === Operation.node || op === Operation.info) {
+      } else if (op === Line.NODE || op === Line.INFO) {
         if (this.leaveOut(row) > 0) {
           row++
           continue
         }
-        this.fault = op === Operation.node ? definitions.node(first, second, row) : definitions.info(first, second, row)
+        this.fault = op === Line.NODE ? definitions.node(first, second, row) : definitions.info(first, second, row)
         if (this.fault !== undefined) break
         row++
         continue
@@ -236,10 +237,10 @@ export class HeaptrackDecoder extends LineDecoder {
         const start = row === 0 ? from : end[row - 1]
         const lineEnd = end[row] - 1
         if (lineEnd - start > MAX_LINE) this.fault = Fault.line
-        else if (op === Operation.wrong) this.fault = Fault.numbers
-        else if (op === Operation.text && definitions.beginsAnother(memory, start)) this.fault = Fault.another
+        else if (op === Line.WRONG) this.fault = Fault.numbers
+        else if (op === Line.TEXT && definitions.beginsAnother(memory, start)) this.fault = Fault.another
         if (this.fault !== undefined) break
-        if (op === Operation.text && definitions.isOne(memory, start)) {
+        if (op === Line.TEXT && definitions.isOne(memory, start)) {
           if (this.leaveOut(row) > 0) {
             row++
             continue
@@ -260,19 +261,19 @@ export class HeaptrackDecoder extends LineDecoder {
         }
         // Like long stacks, long comments are left to the next batch.
         if (i > 0 && batch.strings.byteLength > BATCH_STRING_BYTES) break
-        if (op === Operation.time && others.isUnsaid) {
+        if (op === Line.TIME && others.isUnsaid) {
           others.tick(batch, i++)
           continue
         }
-        if (op === Operation.time && others.isLater(first[lo], first[hi])) {
+        if (op === Line.TIME && others.isLater(first[lo], first[hi])) {
           others.setTime(first[hi] * WORD + first[lo])
           others.isUnsaid = true
           row++
           continue
         }
-        if (op === Operation.text || !others.number(batch, i, kernel, row)) {
+        if (op === Line.TEXT || !others.number(batch, i, kernel, row)) {
           const line = memory.subarray(start, lineEnd)
-          if (op !== Operation.text || !definitions.remark(line)) this.note(row)
+          if (op !== Line.TEXT || !definitions.remark(line)) this.note(row)
           others.comment(batch, i, line)
         }
       }

@@ -1,5 +1,4 @@
 import { KernelInput } from '../../kernel/input.js'
-import * as Line from '../../kernel/layouts/heaptrack.js'
 import { KERNEL_EVENTS, loadKernel, type Global, type Globals, type KernelExports } from '../../kernel/load.js'
 
 /** The exports of kernel/heaptrack.ts, which documents them. */
@@ -10,19 +9,6 @@ interface HeaptrackExports
   makeLives(infos: number): number
   readBlocks(row: number, end: number): number
 }
-
-/** The sorts of lines. */
-export const Operation = {
-  text: Line.TEXT,
-  wrong: Line.WRONG,
-  alloc: Line.ALLOC,
-  free: Line.FREE,
-  allocInfo: Line.ALLOC_INFO,
-  node: Line.NODE,
-  info: Line.INFO,
-  time: Line.TIME,
-  resident: Line.RESIDENT,
-} as const
 
 /** The kernel and the rows that it fills. */
 export interface HeaptrackKernel {

@@ -1,7 +1,8 @@
+import * as Line from '../../kernel/layouts/heaptrack.js'
 import { doubleAt, HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { fieldSet, Kind } from '../../event/fields.js'
-import { Operation, type HeaptrackKernel } from './kernel.js'
+import type { HeaptrackKernel } from './kernel.js'
 import { Code, DEFAULT_PAGE_SIZE, MAX_MILLISECONDS } from './layout.js'
 import { u64 } from './modules.js'
 
@@ -61,7 +62,7 @@ export class OtherEvents {
   number(batch: EventBatch, i: number, { operation, first }: HeaptrackKernel, row: number): boolean {
     batch.addColumns(RARE)
     batch.kind[i] = OTHER
-    if (operation[row] === Operation.time) {
+    if (operation[row] === Line.TIME) {
       const value = doubleAt(first, row)
       if (value !== this.milliseconds) return false
       this.tick(batch, i)

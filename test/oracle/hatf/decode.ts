@@ -1,3 +1,4 @@
+import * as Code from '../../../lib/kernel/layouts/hatf.js'
 import { Input } from '../../../lib/bytes/input.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../../lib/event/batch.js'
 import { malformed, truncated, type TraceError } from '../../../lib/event/error.js'
@@ -8,7 +9,7 @@ import { COMMENT_MARK, EXTRA_FIELDS_MARK, hasMark, parseHeaderComment } from '..
 import { ExtraFieldsReader } from '../../../lib/formats/hatf/extra-fields-read.js'
 import { FieldStates, readField } from './fields.js'
 import { carryRows, firstHeldRow, foldRealloc } from './fold.js'
-import { Field, HEAD, Tag, metadataLength } from '../../../lib/formats/hatf/layout.js'
+import { HEAD, metadataLength } from '../../../lib/formats/hatf/layout.js'
 
 /** What the decoder can be told. */
 export interface HatfDecodeOptions {
@@ -19,10 +20,22 @@ export interface HatfDecodeOptions {
   fold?: boolean
 }
 
-const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
-const { free: FREE, reallocNone: REALLOC_NONE, reallocFreed: REALLOC_FREED, createThread: CREATE_THREAD } = Tag
+const {
+  F_SIZE: SIZE,
+  F_ADDRESS: ADDRESS,
+  F_TIME: TIME,
+  F_THREAD: THREAD,
+  F_HEAP: HEAP,
+  F_ATTRIBUTES: ATTRIBUTES,
+} = Code
+const {
+  TAG_FREE: FREE,
+  TAG_REALLOC_NONE: REALLOC_NONE,
+  TAG_REALLOC_FREED: REALLOC_FREED,
+  TAG_CREATE_THREAD: CREATE_THREAD,
+} = Code
 /** Above it are comments and metadata. */
-const LAST_DATA = Tag.destroyThread
+const LAST_DATA = Code.TAG_DESTROY_THREAD
 
 const HAS_ATTRIBUTES = FieldBit.attributes
 const HAS_HEAP = FieldBit.heap
@@ -286,9 +299,9 @@ export class HatfDecoder implements Decoder {
   private fillOther(batch: EventBatch, tag: number): number {
     const { input, fields } = this
     const { bytes, pos } = input
-    if (tag > Tag.metadata) return this.fail(malformed, `unknown tag ${tag}`)
+    if (tag > Code.TAG_METADATA) return this.fail(malformed, `unknown tag ${tag}`)
     if (input.left < HEAD) return USED_UP
-    if (tag === Tag.comment) {
+    if (tag === Code.TAG_COMMENT) {
       const end = pos + HEAD + ((bytes[pos + 2] << 8) | bytes[pos + 3])
       return end > input.end ? USED_UP : this.readComment(batch, pos + HEAD, end)
     }

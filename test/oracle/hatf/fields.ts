@@ -1,20 +1,16 @@
+import * as Code from '../../../lib/kernel/layouts/hatf.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
-import {
-  FIELD_COUNT,
-  FIELD_NAMES,
-  Field,
-  HEAD,
-  Interpretation,
-  LAID_OUT_TAGS,
-  Op,
-  Tag,
-  Width,
-  word,
-  writeWord,
-} from '../../../lib/formats/hatf/layout.js'
+import { FIELD_COUNT, FIELD_NAMES, HEAD, LAID_OUT_TAGS, word, writeWord } from '../../../lib/formats/hatf/layout.js'
 
-const { none: NONE, default: DEFAULT, baseOffset: BASE_OFFSET, delta: DELTA } = Interpretation
-const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
+const { NONE, DEFAULT, BASE_OFFSET, DELTA } = Code
+const {
+  F_SIZE: SIZE,
+  F_ADDRESS: ADDRESS,
+  F_TIME: TIME,
+  F_THREAD: THREAD,
+  F_HEAP: HEAP,
+  F_ATTRIBUTES: ATTRIBUTES,
+} = Code
 
 /**
  * How each field is laid out at one place of a stream: what the metadata records so far have set. Reader and writer
@@ -50,10 +46,10 @@ export class FieldStates {
     const op = bytes[pos + 1]
     const field = bytes[pos + 2]
     const setting = bytes[pos + 3]
-    if (op !== Op.fieldSize && op !== Op.fieldInterpretation) return `unknown metadata operation ${op}`
+    if (op !== Code.FIELD_SIZE && op !== Code.FIELD_INTERPRETATION) return `unknown metadata operation ${op}`
     if (field >= FIELD_COUNT) return `metadata for the unknown field ${field}`
     const fault =
-      op === Op.fieldSize ? this.setWidth(field, setting) : this.setInterpretation(field, setting, bytes, pos + HEAD)
+      op === Code.FIELD_SIZE ? this.setWidth(field, setting) : this.setInterpretation(field, setting, bytes, pos + HEAD)
     if (fault === '') {
       this.touched |= 1 << field
       this.measure()
@@ -98,8 +94,8 @@ export class FieldStates {
   private setWidth(field: number, width: number): string {
     const name = FIELD_NAMES[field]
     if (width !== 0 && width !== 1 && width !== 2 && width !== 4 && width !== 8) {
-      if (width !== Width.v1 && width !== Width.v2) return `unknown width ${width} for ${name}`
-      if (field !== ATTRIBUTES) return `a width of v${width - Width.v1 + 1} for ${name}: only attributes can have that`
+      if (width !== Code.V1 && width !== Code.V2) return `unknown width ${width} for ${name}`
+      if (field !== ATTRIBUTES) return `a width of v${width - Code.V1 + 1} for ${name}: only attributes can have that`
     }
     this.width[field] = width
     if (width !== 0) this.lastWidth[field] = width
@@ -107,7 +103,7 @@ export class FieldStates {
   }
 
   private setInterpretation(field: number, interpretation: number, bytes: Uint8Array, at: number): string {
-    if (interpretation > Interpretation.stride) {
+    if (interpretation > Code.STRIDE) {
       return `unknown interpretation ${interpretation} for ${FIELD_NAMES[field]}`
     }
     if (field === ATTRIBUTES && interpretation !== NONE) {
@@ -116,26 +112,25 @@ export class FieldStates {
         return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
     }
     this.interpretation[field] = interpretation
-    this.width[field] =
-      interpretation === DEFAULT || interpretation === Interpretation.stride ? 0 : this.lastWidth[field]
+    this.width[field] = interpretation === DEFAULT || interpretation === Code.STRIDE ? 0 : this.lastWidth[field]
     if (interpretation !== NONE) readPair(bytes, at, this.reference, field)
-    if (interpretation === Interpretation.stride) readPair(bytes, at + 8, this.stride, field)
+    if (interpretation === Code.STRIDE) readPair(bytes, at + 8, this.stride, field)
     return ''
   }
 
   private measure(): void {
     const { width, lengths } = this
     const attributes = width[ATTRIBUTES]
-    this.lengthBytes = attributes < Width.v1 ? 0 : attributes - Width.v1 + 1
+    this.lengthBytes = attributes < Code.V1 ? 0 : attributes - Code.V1 + 1
     const address = width[ADDRESS]
     const threadOnly = 1 + width[THREAD] + width[TIME] + (this.lengthBytes || attributes)
     const heap = threadOnly + width[HEAP]
     const block = heap + width[SIZE] + address
-    lengths[Tag.alloc] = block
-    lengths[Tag.free] = heap + address
-    for (let tag: number = Tag.reallocNone; tag <= Tag.reallocFreed; tag++) lengths[tag] = block + address
-    lengths[Tag.createHeap] = lengths[Tag.destroyHeap] = heap
-    lengths[Tag.createThread] = lengths[Tag.destroyThread] = threadOnly
+    lengths[Code.TAG_ALLOC] = block
+    lengths[Code.TAG_FREE] = heap + address
+    for (let tag: number = Code.TAG_REALLOC_NONE; tag <= Code.TAG_REALLOC_FREED; tag++) lengths[tag] = block + address
+    lengths[Code.TAG_CREATE_HEAP] = lengths[Code.TAG_DESTROY_HEAP] = heap
+    lengths[Code.TAG_CREATE_THREAD] = lengths[Code.TAG_DESTROY_THREAD] = threadOnly
   }
 }
 

@@ -1,16 +1,8 @@
+import * as Code from '../../../lib/kernel/layouts/hatf.js'
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import { Sink } from '../../../lib/bytes/sink.js'
 import type { FieldStates } from './fields.js'
-import {
-  FIELD_NAMES,
-  Field,
-  HEAD,
-  Interpretation,
-  Op,
-  Tag,
-  Width,
-  writeWord,
-} from '../../../lib/formats/hatf/layout.js'
+import { FIELD_NAMES, HEAD, writeWord } from '../../../lib/formats/hatf/layout.js'
 import { Given, type Records } from './records.js'
 
 /** Metadata records to be written, and before which records. */
@@ -30,7 +22,7 @@ export class Plan {
 
   /** Sets a field's width, a width code, before record r. */
   setWidth(r: number, field: number, width: number): void {
-    this.head(r, Op.fieldSize, field, width)
+    this.head(r, Code.FIELD_SIZE, field, width)
   }
 
   /**
@@ -47,10 +39,10 @@ export class Plan {
     strideLo = 0,
     strideHi = 0,
   ): void {
-    this.head(r, Op.fieldInterpretation, field, interpretation)
-    if (interpretation === Interpretation.none) return
+    this.head(r, Code.FIELD_INTERPRETATION, field, interpretation)
+    if (interpretation === Code.NONE) return
     this.pair(lo, hi)
-    if (interpretation === Interpretation.stride) this.pair(strideLo, strideHi)
+    if (interpretation === Code.STRIDE) this.pair(strideLo, strideHi)
   }
 
   /** Adds a copy of a metadata record before record r. */
@@ -72,7 +64,7 @@ export class Plan {
     this.goBefore(r)
     const { sink } = this
     sink.reserve(HEAD + 16)
-    sink.bytes[sink.pos++] = Tag.metadata
+    sink.bytes[sink.pos++] = Code.TAG_METADATA
     sink.bytes[sink.pos++] = op
     sink.bytes[sink.pos++] = field
     sink.bytes[sink.pos++] = setting
@@ -123,11 +115,11 @@ export function plain(planned: readonly number[]): Planner {
     plan(records, fields, plan) {
       const { count, tag, given, size, address, oldAddress, thread, heap, time, dataEnd } = records
       // Fields of other planners have the greatest width, and never need another.
-      const widths = fields.width.map((width, field) => (planned.includes(field) ? width : Width.v2))
+      const widths = fields.width.map((width, field) => (planned.includes(field) ? width : Code.V2))
       // The width of a field that is not stored yet is 0, and 0 is what its values are until it is given.
       const widen = (r: number, field: number, width: number) => {
-        if (fields.interpretation[field] !== Interpretation.none && widths[field] === 0) {
-          plan.setInterpretation(r, field, Interpretation.none)
+        if (fields.interpretation[field] !== Code.NONE && widths[field] === 0) {
+          plan.setInterpretation(r, field, Code.NONE)
         }
         plan.setWidth(r, field, width)
         widths[field] = width
@@ -145,17 +137,17 @@ export function plain(planned: readonly number[]): Planner {
       for (let r = 0, start = 0; r < count; r++) {
         const end = dataEnd[r]
         const set = given[r]
-        fit(r, Field.size, size, false)
-        fit(r, Field.address, oldAddress, false)
-        fit(r, Field.address, address, false)
+        fit(r, Code.F_SIZE, size, false)
+        fit(r, Code.F_ADDRESS, oldAddress, false)
+        fit(r, Code.F_ADDRESS, address, false)
         if (set !== 0) {
-          fit(r, Field.thread, thread, (set & Given.thread) !== 0)
-          fit(r, Field.heap, heap, (set & Given.heap) !== 0)
-          fit(r, Field.time, time, (set & Given.time) !== 0)
+          fit(r, Code.F_THREAD, thread, (set & Given.thread) !== 0)
+          fit(r, Code.F_HEAP, heap, (set & Given.heap) !== 0)
+          fit(r, Code.F_TIME, time, (set & Given.time) !== 0)
         }
-        if (end > start && tag[r] !== Tag.comment) {
-          const width = end - start > 0xff ? Width.v2 : Width.v1
-          if (widths[Field.attributes] < width) widen(r, Field.attributes, width)
+        if (end > start && tag[r] !== Code.TAG_COMMENT) {
+          const width = end - start > 0xff ? Code.V2 : Code.V1
+          if (widths[Code.F_ATTRIBUTES] < width) widen(r, Code.F_ATTRIBUTES, width)
         }
         start = end
       }

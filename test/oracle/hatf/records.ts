@@ -1,7 +1,7 @@
+import * as Code from '../../../lib/kernel/layouts/hatf.js'
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import { Sink } from '../../../lib/bytes/sink.js'
 import type { U64Column } from '../../../lib/event/batch.js'
-import { Tag } from '../../../lib/formats/hatf/layout.js'
 
 /** What `Records.given` says: the record's thread, heap or time is that of an event, not a zero in the place of one. */
 export const Given = { thread: 1, heap: 2, time: 4 } as const
@@ -55,7 +55,7 @@ export class Records {
   addComment(text: Uint8Array): void {
     this.reserve(1)
     const r = this.count++
-    this.tag[r] = Tag.comment
+    this.tag[r] = Code.TAG_COMMENT
     this.given[r] = 0
     const columns = [this.size, this.address, this.oldAddress, this.thread, this.heap, this.time]
     for (const words of columns) words.fill(0, 2 * r, 2 * r + 2)

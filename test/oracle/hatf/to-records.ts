@@ -1,3 +1,4 @@
+import * as Code from '../../../lib/kernel/layouts/hatf.js'
 import type { Sink } from '../../../lib/bytes/sink.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { FieldBit, Kind, Outcome, fieldNames, fieldSet } from '../../../lib/event/fields.js'
@@ -5,7 +6,7 @@ import type { Losses } from '../../../lib/kernel/losses.js'
 import { outcomeOf } from '../../../lib/blocks/realloc.js'
 import { COMMENT_MARK, EXTRA_FIELDS_MARK, RECORD_FIELDS, hasMark } from '../../../lib/formats/hatf/extra-fields.js'
 import { ExtraFieldsWriter } from '../../../lib/formats/hatf/extra-fields-write.js'
-import { MAX_BYTES, Tag } from '../../../lib/formats/hatf/layout.js'
+import { MAX_BYTES } from '../../../lib/formats/hatf/layout.js'
 import { Given, copyWords, type Records } from './records.js'
 
 const HAS_ADDRESS = FieldBit.address
@@ -23,18 +24,23 @@ const OPTIONAL = fieldSet('thread', 'heap', 'time')
 
 /** Tags by the code of the kind of event; -1 where there is no record. Reallocs get theirs from the outcome. */
 const TAGS = new Int8Array(RECORD_FIELDS.length).fill(-1)
-TAGS[Kind.alloc] = Tag.alloc
-TAGS[Kind.existing] = Tag.alloc
-TAGS[Kind.free] = Tag.free
-TAGS[Kind.realloc] = Tag.reallocNone
-TAGS[Kind['heap-create']] = Tag.createHeap
-TAGS[Kind['heap-destroy']] = Tag.destroyHeap
-TAGS[Kind['thread-create']] = Tag.createThread
-TAGS[Kind['thread-destroy']] = Tag.destroyThread
-TAGS[Kind.comment] = Tag.comment
+TAGS[Kind.alloc] = Code.TAG_ALLOC
+TAGS[Kind.existing] = Code.TAG_ALLOC
+TAGS[Kind.free] = Code.TAG_FREE
+TAGS[Kind.realloc] = Code.TAG_REALLOC_NONE
+TAGS[Kind['heap-create']] = Code.TAG_CREATE_HEAP
+TAGS[Kind['heap-destroy']] = Code.TAG_DESTROY_HEAP
+TAGS[Kind['thread-create']] = Code.TAG_CREATE_THREAD
+TAGS[Kind['thread-destroy']] = Code.TAG_DESTROY_THREAD
+TAGS[Kind.comment] = Code.TAG_COMMENT
 
 /** Tags by the code of a realloc's outcome. */
-const REALLOC_TAGS = Uint8Array.of(Tag.reallocNone, Tag.reallocMoved, Tag.reallocAllocated, Tag.reallocFreed)
+const REALLOC_TAGS = Uint8Array.of(
+  Code.TAG_REALLOC_NONE,
+  Code.TAG_REALLOC_MOVED,
+  Code.TAG_REALLOC_ALLOCATED,
+  Code.TAG_REALLOC_FREED,
+)
 
 /** The most records that an event can take: a realloc that moved, with its alloc and its free. */
 export const MAX_RECORDS = 3
@@ -85,7 +91,7 @@ export class RecordMaker {
     const kind = batch.kind[i]
     const mask = batch.mask[i]
     const tag = TAGS[kind]
-    if (tag === Tag.comment || tag < 0) {
+    if (tag === Code.TAG_COMMENT || tag < 0) {
       this.comment(batch, i, records)
       return
     }
@@ -120,11 +126,11 @@ export class RecordMaker {
   private realloc(batch: EventBatch, i: number, records: Records, given: number): void {
     const outcome = (given & HAS_OUTCOME) !== 0 ? batch.outcome[i] : outcomeOf(batch, i)
     if (outcome === Outcome.moved || outcome === Outcome.allocated) {
-      this.record(batch, i, records, Tag.alloc, given & ~HAS_OLD_ADDRESS)
+      this.record(batch, i, records, Code.TAG_ALLOC, given & ~HAS_OLD_ADDRESS)
     }
     if (outcome === Outcome.moved || outcome === Outcome.freed) {
       const r = records.count
-      this.record(batch, i, records, Tag.free, given & OPTIONAL)
+      this.record(batch, i, records, Code.TAG_FREE, given & OPTIONAL)
       copyWords(records.address, r, batch.oldAddress, i, (given & HAS_OLD_ADDRESS) !== 0)
     }
     this.record(batch, i, records, REALLOC_TAGS[outcome], given)
@@ -201,6 +207,6 @@ export class RecordMaker {
       this.losses.countEvent(`comments and events without a record, longer than ${MAX_BYTES} bytes: left out`, batch, i)
       return
     }
-    this.record(batch, i, records, Tag.comment, 0)
+    this.record(batch, i, records, Code.TAG_COMMENT, 0)
   }
 }

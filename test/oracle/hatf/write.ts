@@ -1,10 +1,18 @@
+import * as Code from '../../../lib/kernel/layouts/hatf.js'
 import type { Sink } from '../../../lib/bytes/sink.js'
 import { writeField, type FieldStates } from './fields.js'
-import { Field, HEAD, Tag, Width, metadataLength } from '../../../lib/formats/hatf/layout.js'
+import { HEAD, metadataLength } from '../../../lib/formats/hatf/layout.js'
 import type { Plan } from './plan.js'
 import type { Records } from './records.js'
 
-const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
+const {
+  F_SIZE: SIZE,
+  F_ADDRESS: ADDRESS,
+  F_TIME: TIME,
+  F_THREAD: THREAD,
+  F_HEAP: HEAP,
+  F_ATTRIBUTES: ATTRIBUTES,
+} = Code
 
 /** Writes records and the planned metadata between them; `fields` follows the metadata. */
 export function writeRecords(records: Records, plan: Plan, fields: FieldStates, out: Sink): void {
@@ -27,7 +35,7 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
     }
     const tag = tags[r]
     const dataTo = dataEnd[r]
-    if (tag === Tag.comment) {
+    if (tag === Code.TAG_COMMENT) {
       writeComment(out, data.subarray(dataAt, dataTo))
       dataAt = dataTo
       continue
@@ -36,11 +44,11 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
     const { bytes } = out
     let at = out.pos
     bytes[at++] = tag
-    if (tag <= Tag.reallocFreed) {
-      if (tag !== Tag.free) {
+    if (tag <= Code.TAG_REALLOC_FREED) {
+      if (tag !== Code.TAG_FREE) {
         writeField(fields, SIZE, bytes, at, size, 2 * r)
         at += width[SIZE]
-        if (tag !== Tag.alloc) {
+        if (tag !== Code.TAG_ALLOC) {
           writeField(fields, ADDRESS, bytes, at, oldAddress, 2 * r)
           at += width[ADDRESS]
         }
@@ -52,7 +60,7 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
       writeField(fields, THREAD, bytes, at, thread, 2 * r)
       at += width[THREAD]
     }
-    if ((touched & (1 << HEAP)) !== 0 && tag < Tag.createThread) {
+    if ((touched & (1 << HEAP)) !== 0 && tag < Code.TAG_CREATE_THREAD) {
       writeField(fields, HEAP, bytes, at, heap, 2 * r)
       at += width[HEAP]
     }
@@ -61,8 +69,8 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
       at += width[TIME]
     }
     if (width[ATTRIBUTES] !== 0) {
-      if (width[ATTRIBUTES] === Width.v2) bytes[at++] = (dataTo - dataAt) >>> 8
-      if (width[ATTRIBUTES] >= Width.v1) bytes[at++] = dataTo - dataAt
+      if (width[ATTRIBUTES] === Code.V2) bytes[at++] = (dataTo - dataAt) >>> 8
+      if (width[ATTRIBUTES] >= Code.V1) bytes[at++] = dataTo - dataAt
       while (dataAt < dataTo) bytes[at++] = data[dataAt++]
     }
     out.pos = at
@@ -72,7 +80,7 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
 /** Writes a comment record. */
 export function writeComment(out: Sink, text: Uint8Array): void {
   out.reserve(HEAD)
-  out.bytes[out.pos++] = Tag.comment
+  out.bytes[out.pos++] = Code.TAG_COMMENT
   out.bytes[out.pos++] = 0
   out.bytes[out.pos++] = text.length >>> 8
   out.bytes[out.pos++] = text.length

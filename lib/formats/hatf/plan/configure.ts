@@ -1,6 +1,6 @@
 import * as Code from '../../../kernel/layouts/hatf.js'
 import type { HatfKernel } from '../kernel.js'
-import { FIELD_COUNT, FIELD_NAMES, Field, Width } from '../layout.js'
+import { FIELD_COUNT, FIELD_NAMES } from '../layout.js'
 import { PLAIN, SINGLE, strategyOf, type Strategies } from './strategies.js'
 
 /** Whether any field has layouts to choose from, so that a whole window of records is considered together. */
@@ -20,7 +20,7 @@ export function configure(run: HatfKernel, strategies: Strategies): void {
   FIELD_NAMES.forEach((name, field) => {
     const strategy = strategyOf(name, strategies[name])
     codes[field] = strategy === PLAIN ? Code.PLAIN : strategy === SINGLE ? Code.SINGLE : Code.CHOICE
-    plainWidths[field] = field === Field.attributes ? Width.v1 : field <= Field.address ? 4 : 1
+    plainWidths[field] = field === Code.F_ATTRIBUTES ? Code.V1 : field <= Code.F_ADDRESS ? 4 : 1
     if (typeof strategy === 'string') return
     layouts.set(
       [strategy.length, ...strategy.flatMap(({ interpretation, width }) => [interpretation, width])],

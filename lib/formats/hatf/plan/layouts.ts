@@ -1,8 +1,8 @@
-import { Interpretation } from '../layout.js'
+import * as Code from '../../../kernel/layouts/hatf.js'
 
 /** One way of storing a field. */
 export interface Layout {
-  /** A code of `Interpretation`. */
+  /** How the value is derived from what is stored, as a code. */
   readonly interpretation: number
   /** A width code. */
   readonly width: number
@@ -10,21 +10,21 @@ export interface Layout {
 
 /** Plain values, in each of these widths. */
 export function asIs(...widths: number[]): Layout[] {
-  return widths.map((width) => ({ interpretation: Interpretation.none, width }))
+  return widths.map((width) => ({ interpretation: Code.NONE, width }))
 }
 
 /** Without stored bytes, for runs of equal values. */
-export const constant: Layout = { interpretation: Interpretation.default, width: 0 }
+export const constant: Layout = { interpretation: Code.DEFAULT, width: 0 }
 
 /** Signed distances from a base, in each of these widths. */
 export function baseOffset(...widths: number[]): Layout[] {
-  return widths.map((width) => ({ interpretation: Interpretation.baseOffset, width }))
+  return widths.map((width) => ({ interpretation: Code.BASE_OFFSET, width }))
 }
 
 /** Signed distances from the previous value, in each of these widths. */
 export function delta(...widths: number[]): Layout[] {
-  return widths.map((width) => ({ interpretation: Interpretation.delta, width }))
+  return widths.map((width) => ({ interpretation: Code.DELTA, width }))
 }
 
 /** Without stored bytes, for runs of equidistant values. */
-export const stride: Layout = { interpretation: Interpretation.stride, width: 0 }
+export const stride: Layout = { interpretation: Code.STRIDE, width: 0 }

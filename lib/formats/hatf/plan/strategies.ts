@@ -1,4 +1,5 @@
-import { Width, type FIELD_NAMES } from '../layout.js'
+import * as Code from '../../../kernel/layouts/hatf.js'
+import { type FIELD_NAMES } from '../layout.js'
 import { asIs, baseOffset, constant, delta, stride, type Layout } from './layouts.js'
 
 /** Stored unchanged, without lookahead. */
@@ -31,7 +32,7 @@ const STRATEGIES = {
   thread: THREADS,
   heap: THREADS,
   time: { plain: PLAIN, delta: [...ANY_WIDTH, constant, ...delta(1, 2, 4)] },
-  attributes: { plain: PLAIN, fitted: asIs(0, 1, 2, 4, 8, Width.v1, Width.v2) },
+  attributes: { plain: PLAIN, fitted: asIs(0, 1, 2, 4, 8, Code.V1, Code.V2) },
 } as const satisfies Record<(typeof FIELD_NAMES)[number], Record<string, Strategy>>
 
 /** The names of a field's strategies. */

@@ -1,11 +1,12 @@
+import * as Code from '../../../kernel/layouts/hatf.js'
 import { chunkOf } from '../../../bytes/chunks.js'
 import { Input } from '../../../bytes/input.js'
 import { malformed, truncated, type TraceError } from '../../../event/error.js'
-import { MAX_RECORD_BYTES, Tag } from '../layout.js'
+import { MAX_RECORD_BYTES } from '../layout.js'
 import { copy, MAIN, MAX_RUNS, MAX_TRACKS, PIECE_BYTES, Tracks, type SplitOptions } from './tracks.js'
 
-const LAST_DATA = Tag.destroyThread
-const COMMENT = Tag.comment
+const LAST_DATA = Code.TAG_DESTROY_THREAD
+const COMMENT = Code.TAG_COMMENT
 
 /**
  * Reverses `Separator`: restores the same HATF, byte for byte. It has several inputs, so it is not a stage: whenever

@@ -1,11 +1,12 @@
+import * as Code from '../../../kernel/layouts/hatf.js'
 import { InputReader } from '../../../bytes/input.js'
 import { malformed, truncated, type TraceError } from '../../../event/error.js'
 import type { Stage } from '../../../event/stage.js'
-import { MAX_RECORD_BYTES, Tag } from '../layout.js'
+import { MAX_RECORD_BYTES } from '../layout.js'
 import { copy, MAIN, MAX_RUNS, PIECE_BYTES, Tracks, type SplitOptions } from './tracks.js'
 
-const LAST_DATA = Tag.destroyThread
-const COMMENT = Tag.comment
+const LAST_DATA = Code.TAG_DESTROY_THREAD
+const COMMENT = Code.TAG_COMMENT
 
 /** Some whole records, with the bytes of each track in a separate array. */
 export interface Piece {

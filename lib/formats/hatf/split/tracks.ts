@@ -1,7 +1,8 @@
+import * as Code from '../../../kernel/layouts/hatf.js'
 import type { Input } from '../../../bytes/input.js'
 import { checkOptions, type OptionNames } from '../../../event/options.js'
 import { FieldStates } from '../fields.js'
-import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Tag, metadataLength } from '../layout.js'
+import { FIELD_COUNT, FIELD_NAMES, HEAD, LAID_OUT_TAGS, metadataLength } from '../layout.js'
 
 export type HatfField = (typeof FIELD_NAMES)[number]
 
@@ -30,15 +31,22 @@ const SHORT_BYTES = 32
 /** Room for the runs of one tag: the tag itself, two addresses, and five other fields. */
 export const MAX_RUNS = 8
 
-const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
+const {
+  F_SIZE: SIZE,
+  F_ADDRESS: ADDRESS,
+  F_TIME: TIME,
+  F_THREAD: THREAD,
+  F_HEAP: HEAP,
+  F_ATTRIBUTES: ATTRIBUTES,
+} = Code
 
 const WITH_HEAP = [THREAD, HEAP, TIME, ATTRIBUTES]
 /** The fields of a record, by tag. */
 const FIELDS_OF_TAG: readonly (readonly number[])[] = Array.from({ length: LAID_OUT_TAGS }, (_, tag) => {
-  if (tag === Tag.alloc) return [SIZE, ADDRESS, ...WITH_HEAP]
-  if (tag === Tag.free) return [ADDRESS, ...WITH_HEAP]
-  if (tag <= Tag.reallocFreed) return [SIZE, ADDRESS, ADDRESS, ...WITH_HEAP]
-  return tag < Tag.createThread ? WITH_HEAP : [THREAD, TIME, ATTRIBUTES]
+  if (tag === Code.TAG_ALLOC) return [SIZE, ADDRESS, ...WITH_HEAP]
+  if (tag === Code.TAG_FREE) return [ADDRESS, ...WITH_HEAP]
+  if (tag <= Code.TAG_REALLOC_FREED) return [SIZE, ADDRESS, ADDRESS, ...WITH_HEAP]
+  return tag < Code.TAG_CREATE_THREAD ? WITH_HEAP : [THREAD, TIME, ATTRIBUTES]
 })
 
 /**
@@ -74,7 +82,7 @@ export class Tracks {
     const { fields = ['address'], encoded = false } = options
     this.names = FIELD_NAMES.filter((name) => fields.includes(name))
     this.count = 1 + this.names.length
-    this.set = this.names.reduce((set, name) => set | (1 << Field[name]), 0)
+    this.set = this.names.reduce((set, name) => set | (1 << FIELD_NAMES.indexOf(name)), 0)
     this.encoded = encoded
     this.own = Uint8Array.from(FIELD_NAMES, (name) => 1 + this.names.indexOf(name))
     this.update()
@@ -87,9 +95,9 @@ export class Tracks {
   other(input: Input): number | string {
     const { bytes, pos, left } = input
     const tag = bytes[pos]
-    if (tag > Tag.metadata) return `unknown tag ${tag}`
+    if (tag > Code.TAG_METADATA) return `unknown tag ${tag}`
     if (left < HEAD) return 0
-    if (tag === Tag.comment) {
+    if (tag === Code.TAG_COMMENT) {
       const length = HEAD + ((bytes[pos + 2] << 8) | bytes[pos + 3])
       return length > left ? 0 : length
     }
@@ -109,7 +117,7 @@ export class Tracks {
     const { states, runs, runTrack, runBytes, share, trackOf, own, encoded } = this
     const { width, interpretation, lengthBytes } = states
     for (let field = 0; field < FIELD_COUNT; field++) {
-      trackOf[field] = encoded || interpretation[field] === Interpretation.none ? own[field] : MAIN
+      trackOf[field] = encoded || interpretation[field] === Code.NONE ? own[field] : MAIN
     }
     this.attributes = trackOf[ATTRIBUTES]
     share.fill(0)

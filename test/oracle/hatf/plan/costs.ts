@@ -1,4 +1,5 @@
-import { HEAD, Width } from '../../../../lib/formats/hatf/layout.js'
+import * as Code from '../../../../lib/kernel/layouts/hatf.js'
+import { HEAD } from '../../../../lib/formats/hatf/layout.js'
 
 /** The bytes of the metadata record that sets an interpretation, by its code. */
 export const INTERPRETATION_BYTES = Uint8Array.of(HEAD, HEAD + 8, HEAD + 8, HEAD + 8, HEAD + 16)
@@ -9,5 +10,5 @@ export const INTERPRETATION_BYTES = Uint8Array.of(HEAD, HEAD + 8, HEAD + 8, HEAD
  */
 export function storedBytes(width: number, isAttributes: boolean): number {
   if (!isAttributes) return width
-  return width < Width.v1 ? 0 : width - Width.v1 + 1
+  return width < Code.V1 ? 0 : width - Code.V1 + 1
 }

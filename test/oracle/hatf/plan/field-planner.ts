@@ -1,13 +1,13 @@
+import * as Code from '../../../../lib/kernel/layouts/hatf.js'
 import { HI, LO, WORD } from '../../../../lib/bytes/u64.js'
 import type { FieldStates } from '../fields.js'
-import { Field, Interpretation, Width } from '../../../../lib/formats/hatf/layout.js'
 import type { Plan, Planner } from '../plan.js'
 import type { Records } from '../records.js'
 import { Viterbi } from './viterbi.js'
 import type { Layout } from '../../../../lib/formats/hatf/plan/layouts.js'
 import { Occurrences } from './occurrences.js'
 
-const { none: NONE, default: DEFAULT, baseOffset: BASE_OFFSET, delta: DELTA, stride: STRIDE } = Interpretation
+const { NONE, DEFAULT, BASE_OFFSET, DELTA, STRIDE } = Code
 
 /** How many records a planner that looks ahead sees at once. */
 export const WINDOW_RECORDS = 2048
@@ -31,7 +31,7 @@ export class FieldPlanner implements Planner {
   ) {
     this.occurrences = new Occurrences(field)
     this.lattice = new Viterbi(field, layouts)
-    this.plainWidth = field === Field.attributes ? Width.v1 : field <= Field.address ? 4 : 1
+    this.plainWidth = field === Code.F_ATTRIBUTES ? Code.V1 : field <= Code.F_ADDRESS ? 4 : 1
   }
 
   plan(records: Records, fields: FieldStates, plan: Plan): void {
@@ -40,7 +40,7 @@ export class FieldPlanner implements Planner {
     if (occurrences.count === 0) return
     const fits = this.fitAll()
     while (((fits >>> this.plainWidth) & 1) === 0)
-      this.plainWidth = this.plainWidth === Width.v1 ? Width.v2 : 2 * this.plainWidth
+      this.plainWidth = this.plainWidth === Code.V1 ? Code.V2 : 2 * this.plainWidth
     if (this.costsNothing(fields)) return
     lattice.solve(occurrences, fields, fits, this.plainWidth)
     let interpretation = fields.interpretation[field]
@@ -77,7 +77,7 @@ export class FieldPlanner implements Planner {
   private costsNothing(fields: FieldStates): boolean {
     const { field } = this
     const { count, words } = this.occurrences
-    if (field === Field.attributes || ((fields.touched >>> field) & 1) === 0) return false
+    if (field === Code.F_ATTRIBUTES || ((fields.touched >>> field) & 1) === 0) return false
     if (fields.interpretation[field] !== DEFAULT || fields.width[field] !== 0) return false
     const lo = fields.reference[2 * field + LO]
     const hi = fields.reference[2 * field + HI]

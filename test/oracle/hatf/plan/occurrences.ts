@@ -1,6 +1,6 @@
+import * as Code from '../../../../lib/kernel/layouts/hatf.js'
 import { HI, LO, WORD } from '../../../../lib/bytes/u64.js'
 import type { FieldStates } from '../fields.js'
-import { Field, Interpretation, Tag, Width } from '../../../../lib/formats/hatf/layout.js'
 import { Given, type Records } from '../records.js'
 
 /** What `Occurrences.traits` says besides which widths fit: bits above those of the width codes. */
@@ -20,14 +20,14 @@ const REACH = 1 << 20
 const GIVEN = Uint8Array.of(0, 0, Given.time, Given.thread, Given.heap, 0)
 
 /** The tags of records with each of the fields, as sets of bits. */
-const BLOCKS = bits(Tag.alloc, Tag.reallocFreed) & ~(1 << Tag.free)
+const BLOCKS = bits(Code.TAG_ALLOC, Code.TAG_REALLOC_FREED) & ~(1 << Code.TAG_FREE)
 const TAGS = Int32Array.of(
   BLOCKS,
-  bits(Tag.alloc, Tag.reallocFreed),
-  bits(Tag.alloc, Tag.destroyThread),
-  bits(Tag.alloc, Tag.destroyThread),
-  bits(Tag.alloc, Tag.destroyHeap),
-  bits(Tag.alloc, Tag.destroyThread),
+  bits(Code.TAG_ALLOC, Code.TAG_REALLOC_FREED),
+  bits(Code.TAG_ALLOC, Code.TAG_DESTROY_THREAD),
+  bits(Code.TAG_ALLOC, Code.TAG_DESTROY_THREAD),
+  bits(Code.TAG_ALLOC, Code.TAG_DESTROY_HEAP),
+  bits(Code.TAG_ALLOC, Code.TAG_DESTROY_THREAD),
 )
 
 /**
@@ -58,10 +58,10 @@ export class Occurrences {
   gather(records: Records, fields: FieldStates): void {
     const { field } = this
     const first = (fields.touched >>> field) & 1 ? 0 : this.firstGiven(records)
-    this.reserve(field === Field.address ? 2 * (records.count - first) : records.count - first)
+    this.reserve(field === Code.F_ADDRESS ? 2 * (records.count - first) : records.count - first)
     this.collect(records, first)
     if (this.count === 0) return
-    if (field === Field.attributes) this.measureLengths()
+    if (field === Code.F_ATTRIBUTES) this.measureLengths()
     else this.measureValues(fields)
   }
 
@@ -76,8 +76,8 @@ export class Occurrences {
     const bit = GIVEN[this.field]
     let r = 0
     if (bit !== 0) while (r < count && (given[r] & bit) === 0) r++
-    else if (this.field === Field.attributes) {
-      while (r < count && (dataEnd[r] === records.dataStart(r) || tag[r] === Tag.comment)) r++
+    else if (this.field === Code.F_ATTRIBUTES) {
+      while (r < count && (dataEnd[r] === records.dataStart(r) || tag[r] === Code.TAG_COMMENT)) r++
     }
     return r
   }
@@ -96,7 +96,7 @@ export class Occurrences {
     const tags = TAGS[field]
     const column = columnOf(records, field)
     const { oldAddress } = records
-    const isAddress = field === Field.address
+    const isAddress = field === Code.F_ADDRESS
     let n = 0
     for (let r = first; r < count; r++) {
       const tag = tagOf[r]
@@ -108,7 +108,7 @@ export class Occurrences {
         n++
         continue
       }
-      if (isAddress && tag >= Tag.reallocNone) {
+      if (isAddress && tag >= Code.TAG_REALLOC_NONE) {
         words[2 * n] = oldAddress[2 * r]
         words[2 * n + 1] = oldAddress[2 * r + 1]
         n++
@@ -126,7 +126,7 @@ export class Occurrences {
     const { count, traits, words } = this
     for (let i = 0; i < count; i++) {
       const length = words[2 * i + LO]
-      let fits = (length <= 0xff ? 1 << Width.v1 : 0) | (1 << Width.v2)
+      let fits = (length <= 0xff ? 1 << Code.V1 : 0) | (1 << Code.V2)
       if (length === 0 || length === 1 || length === 2 || length === 4 || length === 8) fits |= 1 << length
       traits[i] = fits
     }
@@ -157,11 +157,11 @@ export class Occurrences {
     const { distance } = this
     const interpretation = fields.interpretation[field]
     distance[0] = distance[1] = NaN
-    if (interpretation === Interpretation.none || interpretation === Interpretation.baseOffset) return
+    if (interpretation === Code.NONE || interpretation === Code.BASE_OFFSET) return
     const refLo = fields.reference[2 * field + LO]
     const refHi = fields.reference[2 * field + HI]
     distance[1] = this.distanceOf(refLo, refHi)
-    if (interpretation !== Interpretation.stride) return
+    if (interpretation !== Code.STRIDE) return
     const strideLo = fields.stride[2 * field + LO]
     const strideHi = fields.stride[2 * field + HI]
     distance[0] = this.distanceOf((refLo - strideLo) >>> 0, (refHi - strideHi - (refLo < strideLo ? 1 : 0)) >>> 0)

@@ -1,6 +1,6 @@
+import * as Code from '../../../../lib/kernel/layouts/hatf.js'
 import { HI, LO } from '../../../../lib/bytes/u64.js'
 import type { FieldStates } from '../fields.js'
-import { Field, Interpretation, Tag } from '../../../../lib/formats/hatf/layout.js'
 import { widthOf, type Plan, type Planner } from '../plan.js'
 import { Given, type Records } from '../records.js'
 
@@ -15,12 +15,12 @@ export class SinglePlanner implements Planner {
   plan(records: Records, fields: FieldStates, plan: Plan): void {
     const { field } = this
     const { count, tag, given } = records
-    const isThread = field === Field.thread
+    const isThread = field === Code.F_THREAD
     const words = isThread ? records.thread : records.heap
     const bit = isThread ? Given.thread : Given.heap
-    const lastTag = isThread ? Tag.destroyThread : Tag.destroyHeap
+    const lastTag = isThread ? Code.TAG_DESTROY_THREAD : Code.TAG_DESTROY_HEAP
     let isLaidOut = ((fields.touched >>> field) & 1) === 1
-    let isSingle = fields.interpretation[field] === Interpretation.default && fields.width[field] === 0
+    let isSingle = fields.interpretation[field] === Code.DEFAULT && fields.width[field] === 0
     let width = fields.width[field]
     let lo = fields.reference[2 * field + LO]
     let hi = fields.reference[2 * field + HI]
@@ -33,14 +33,14 @@ export class SinglePlanner implements Planner {
       const valueHi = words[2 * r + HI]
       if (!isLaidOut) {
         if ((given[r] & bit) === 0) continue
-        plan.setInterpretation(r, field, Interpretation.default, valueLo, valueHi)
+        plan.setInterpretation(r, field, Code.DEFAULT, valueLo, valueHi)
         isLaidOut = true
         lo = valueLo
         hi = valueHi
       } else if (!isSingle || valueLo !== lo || valueHi !== hi) {
         let needed = widthOf(valueLo, valueHi)
         if (isSingle) {
-          plan.setInterpretation(r, field, Interpretation.none)
+          plan.setInterpretation(r, field, Code.NONE)
           // The first value is likely to come again.
           needed = Math.max(needed, widthOf(lo, hi))
           isSingle = false

@@ -1,11 +1,12 @@
+import * as Code from '../../../../lib/kernel/layouts/hatf.js'
 import { HI, LO } from '../../../../lib/bytes/u64.js'
 import type { FieldStates } from '../fields.js'
-import { Field, HEAD, Interpretation, Width } from '../../../../lib/formats/hatf/layout.js'
+import { HEAD } from '../../../../lib/formats/hatf/layout.js'
 import type { Layout } from '../../../../lib/formats/hatf/plan/layouts.js'
 import { INTERPRETATION_BYTES, storedBytes } from './costs.js'
 import { Trait, type Occurrences } from './occurrences.js'
 
-const { none: NONE, default: DEFAULT, baseOffset: BASE_OFFSET, delta: DELTA, stride: STRIDE } = Interpretation
+const { NONE, DEFAULT, BASE_OFFSET, DELTA, STRIDE } = Code
 const { same: SAME, steady: STEADY, tied: TIED } = Trait
 
 /** A stride is free for the second occurrence of its run and fixed from then on: this is the state of the latter. */
@@ -14,7 +15,7 @@ const STRIDE_ON = STRIDE + 1
 const BEGINS = 0x80
 /** How many states there can be with the one before the window. */
 const MAX_STATES = 16
-const WIDTH_CODES = Width.v2 + 1
+const WIDTH_CODES = Code.V2 + 1
 
 /**
  * Finds the cheapest sequence of layouts for the occurrences of a field: the shortest path through a lattice with a
@@ -108,7 +109,7 @@ export class Viterbi {
     const add = (interpretation: number, { width, interpretation: real }: Layout) => {
       kinds[count] = interpretation
       widths[count] = width
-      this.bytes[count] = storedBytes(width, field === Field.attributes)
+      this.bytes[count] = storedBytes(width, field === Code.F_ATTRIBUTES)
       this.entry[count] = INTERPRETATION_BYTES[real]
       this.half[count] = 2 ** (8 * width - 1)
       count++
@@ -132,7 +133,7 @@ export class Viterbi {
     interpretation[count] = current
     width[count] = currentWidth
     // Time, thread, heap and attributes need metadata before their first value, whatever it is.
-    const isLaidOut = field <= Field.address || ((fields.touched >>> field) & 1) === 1
+    const isLaidOut = field <= Code.F_ADDRESS || ((fields.touched >>> field) & 1) === 1
     const kind = current === STRIDE ? STRIDE_ON : current
     let state = count
     for (let s = 0; s < count; s++) if (isLaidOut && interpretation[s] === kind && width[s] === currentWidth) state = s
