@@ -1,17 +1,7 @@
 import { isGlob } from './patterns.js'
 
 /** The functions of C with which valgrind's stacks begin. Recorders that stand in for them leave them out. */
-const OF_C = [
-  'malloc',
-  'calloc',
-  'realloc',
-  'reallocarray',
-  'memalign',
-  'posix_memalign',
-  'aligned_alloc',
-  'valloc',
-  'pvalloc',
-]
+const OF_C = 'malloc calloc realloc reallocarray memalign posix_memalign aligned_alloc valloc pvalloc'.split(' ')
 
 /**
  * The functions of C++, each with its symbol, which valgrind's rules have. They call the functions of C, and are in all

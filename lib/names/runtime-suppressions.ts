@@ -2,37 +2,12 @@ import type { Suppression } from './suppression.js'
 import { parseSuppressions } from './suppressions.js'
 
 /** The functions that only print to standard output, or only read standard input, by glibc's names. */
-const OF_STANDARD_STREAMS = [
-  'printf',
-  '_IO_printf',
-  '__printf',
-  '__printf_chk',
-  '___printf_chk',
-  'vprintf',
-  '_IO_vprintf',
-  '__vprintf',
-  '__vprintf_chk',
-  '___vprintf_chk',
-  'puts',
-  '_IO_puts',
-  '__GI__IO_puts',
-  'putchar',
-  'putchar_unlocked',
-  'scanf',
-  '__scanf',
-  '_IO_scanf',
-  '__isoc99_scanf',
-  '__isoc23_scanf',
-  'vscanf',
-  '__vscanf',
-  '__isoc99_vscanf',
-  '__isoc23_vscanf',
-  'getchar',
-  'getchar_unlocked',
-  'gets',
-  '_IO_gets',
-  '__gets_chk',
-]
+const OF_STANDARD_STREAMS = (
+  'printf _IO_printf __printf __printf_chk ___printf_chk vprintf _IO_vprintf __vprintf __vprintf_chk ' +
+  '___vprintf_chk puts _IO_puts __GI__IO_puts putchar putchar_unlocked scanf __scanf _IO_scanf __isoc99_scanf ' +
+  '__isoc23_scanf vscanf __vscanf __isoc99_vscanf __isoc23_vscanf getchar getchar_unlocked gets _IO_gets ' +
+  '__gets_chk'
+).split(' ')
 
 const block = (name: string, ...frames: readonly string[]) => ['{', name, 'Memcheck:Leak', ...frames, '}'].join('\n')
 

@@ -1,4 +1,4 @@
-import { ALL_FIELDS, FIELDS, KINDS } from '../../event/fields.js'
+import { ALL_FIELDS, KINDS } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
 
 /** Each message begins with this word, and then the length of its metadata; a length of 0 ends the stream. */
@@ -81,6 +81,3 @@ export const MAX_HEADER = MAX_METADATA - 65_536
 
 /** Arrow represents everything. */
 export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
-
-/** The position of each field by its name. */
-export const FIELD_OF: ReadonlyMap<string, number> = new Map(FIELDS.map(({ name }, f) => [name, f]))

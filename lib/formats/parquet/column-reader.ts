@@ -36,8 +36,6 @@ export abstract class ColumnReader {
   has = new Uint8Array(0)
   head = 0
   tail = 0
-  /** The position of the current page in the file. */
-  offset = 0
   /** The number of rows of the row group that were not read yet. */
   protected rows = 0
   /** The number of values that were not read yet, in the current page and in the row group after it. */

@@ -7,18 +7,7 @@ import { LifetimePredictor } from './predictor.js'
 import { MOST_SITE_FRAMES, MOST_SHORT_SITES, MOST_THRESHOLD } from './trainer.js'
 
 const FORM = { format: Model.LIFETIME_FORMAT, version: Model.LIFETIME_VERSION }
-const PROPERTIES = [
-  'threshold',
-  'frames',
-  'allKinds',
-  'hasSites',
-  'isLimited',
-  'names',
-  'stacks',
-  'sites',
-  'kinds',
-  'top',
-]
+const PROPERTIES = 'threshold frames allKinds hasSites isLimited names stacks sites kinds top'.split(' ')
 const SITE_PROPERTIES = new Set(['stack', 'function', 'file', 'module', 'line', 'callSite'])
 const MOST_LINE = 2 ** 32 - 1
 
