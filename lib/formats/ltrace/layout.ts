@@ -14,26 +14,14 @@ export const NAME = info.name
  */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 
-const COMMON = ['api', 'process', 'thread', 'time', 'endTime', 'address', 'callSite', 'fields', 'module'] as const
+const COMMON = ['api', 'process', 'thread', 'time', 'endTime', 'callSite', 'fields', 'module'] as const
 const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const
 
 /** The fields of each kind. */
 export const CARRIED: Carried = {
-  alloc: fieldSet(...COMMON, ...SIZES),
-  realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),
-  free: fieldSet(...COMMON),
+  alloc: fieldSet(...COMMON, 'address', ...SIZES),
+  realloc: fieldSet(...COMMON, 'address', ...SIZES, 'oldAddress'),
+  free: fieldSet(...COMMON, 'address'),
   // A block of posix_memalign whose address the log does not show.
-  lost: fieldSet(
-    'api',
-    'process',
-    'thread',
-    'time',
-    'endTime',
-    'callSite',
-    'fields',
-    'module',
-    'size',
-    'count',
-    'alignment',
-  ),
+  lost: fieldSet(...COMMON, 'size', 'count', 'alignment'),
 }

@@ -15,14 +15,14 @@ export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 /** The most events of a line: its calls have 8 bytes or more, `_Znwm(1)`, and one call may be of an earlier line. */
 export const MAX_CALLS = MAX_LINE / 8 + 1
 
-const COMMON = ['api', 'process', 'time', 'address', 'fields'] as const
+const COMMON = ['api', 'process', 'time', 'fields'] as const
 const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const
 
 /** The fields of each kind. */
 export const CARRIED: Carried = {
-  alloc: fieldSet(...COMMON, ...SIZES),
-  realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),
-  free: fieldSet(...COMMON),
+  alloc: fieldSet(...COMMON, 'address', ...SIZES),
+  realloc: fieldSet(...COMMON, 'address', ...SIZES, 'oldAddress'),
+  free: fieldSet(...COMMON, 'address'),
   // A block of posix_memalign or aligned_alloc whose address the log does not show.
-  lost: fieldSet('api', 'process', 'time', 'fields', 'size', 'count', 'alignment'),
+  lost: fieldSet(...COMMON, 'size', 'count', 'alignment'),
 }
