@@ -84,20 +84,14 @@ export function readLocalHeader(bytes: Uint8Array, p: number, end: number): Loca
  */
 export function recordLength(bytes: Uint8Array, p: number, end: number): number | undefined {
   const has = end - p
-  switch (u32(bytes, p)) {
-    case CENTRAL_HEADER:
-      return has < 46 ? 0 : 46 + u16(bytes, p + 28) + u16(bytes, p + 30) + u16(bytes, p + 32)
-    case DIGITAL_SIGNATURE:
-      return has < 6 ? 0 : 6 + u16(bytes, p + 4)
-    case END_64:
-      return has < 12 ? 0 : 12 + u64(bytes, p + 4)
-    case END_LOCATOR_64:
-      return 20
-    case END:
-      return has < 22 ? 0 : 22 + u16(bytes, p + 20)
-    default:
-      return undefined
-  }
+  const signature = u32(bytes, p)
+  if (signature === CENTRAL_HEADER)
+    return has < 46 ? 0 : 46 + u16(bytes, p + 28) + u16(bytes, p + 30) + u16(bytes, p + 32)
+  if (signature === DIGITAL_SIGNATURE) return has < 6 ? 0 : 6 + u16(bytes, p + 4)
+  if (signature === END_64) return has < 12 ? 0 : 12 + u64(bytes, p + 4)
+  if (signature === END_LOCATOR_64) return 20
+  if (signature === END) return has < 22 ? 0 : 22 + u16(bytes, p + 20)
+  return undefined
 }
 
 /**

@@ -305,18 +305,11 @@ function describe(fault: FaultName, batch: EventBatch, i: number): string {
   const begun = event.address === undefined ? `index ${event.index}` : `0x${event.address.toString(16)}`
   const by = (mask & HAS_THREAD) !== 0 ? ` by thread ${event.thread}` : ''
   const sized = event.size === undefined ? event.kind : `${event.kind} of ${event.size} bytes`
-  switch (fault) {
-    case 'unknown-free':
-      return `${event.kind} of ${block}${by}: the block is not live`
-    case 'double-free':
-      return `${event.kind} of ${block}${by}: the block was freed before`
-    case 'live-address':
-      return `${sized} at ${begun}${by}, where a block is live`
-    case 'overlap':
-      return `${sized} at ${begun}${by} runs into another block`
-    default:
-      return `${sized} at ${begun}${by}`
-  }
+  if (fault === 'unknown-free') return `${event.kind} of ${block}${by}: the block is not live`
+  if (fault === 'double-free') return `${event.kind} of ${block}${by}: the block was freed before`
+  if (fault === 'live-address') return `${sized} at ${begun}${by}, where a block is live`
+  if (fault === 'overlap') return `${sized} at ${begun}${by} runs into another block`
+  return `${sized} at ${begun}${by}`
 }
 
 function hex(hi: number, lo: number): string {

@@ -32,24 +32,16 @@ export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): s
   const value = faultValue.value
   const field = faultField.value
   const name = FIELD_NAMES[field]
-  switch (stop) {
-    case Code.UNKNOWN_TAG:
-      return `unknown tag ${value}`
-    case Code.UNKNOWN_OPERATION:
-      return `unknown metadata operation ${value}`
-    case Code.UNKNOWN_FIELD:
-      return `metadata for the unknown field ${field}`
-    case Code.UNKNOWN_WIDTH:
-      return `unknown width ${value} for ${name}`
-    case Code.WIDTH_OF_ATTRIBUTES:
-      return `a width of v${value - Code.V1 + 1} for ${name}: only attributes can have that`
-    case Code.UNKNOWN_INTERPRETATION:
-      return `unknown interpretation ${value} for ${name}`
-    case Code.NUMERIC_ATTRIBUTES:
-      return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
-    default:
-      throw new RangeError(`the kernel returned an unknown fault ${stop}`)
-  }
+  if (stop === Code.UNKNOWN_TAG) return `unknown tag ${value}`
+  if (stop === Code.UNKNOWN_OPERATION) return `unknown metadata operation ${value}`
+  if (stop === Code.UNKNOWN_FIELD) return `metadata for the unknown field ${field}`
+  if (stop === Code.UNKNOWN_WIDTH) return `unknown width ${value} for ${name}`
+  if (stop === Code.WIDTH_OF_ATTRIBUTES)
+    return `a width of v${value - Code.V1 + 1} for ${name}: only attributes can have that`
+  if (stop === Code.UNKNOWN_INTERPRETATION) return `unknown interpretation ${value} for ${name}`
+  if (stop === Code.NUMERIC_ATTRIBUTES)
+    return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
+  throw new RangeError(`the kernel returned an unknown fault ${stop}`)
 }
 
 /** A decoder's or encoder's copy of the kernel's state, kept while others use the kernel. */

@@ -47,24 +47,14 @@ const SEED = Math.floor(Math.random() * 2 ** 32)
  * @param type the record's first byte
  */
 export function failure(fault: number, type: number, at: TracePosition): TraceError {
-  switch (fault) {
-    case Layout.NUMBER_TOO_WIDE:
-      return malformed('a number has more than 64 bits', at)
-    case Layout.NUMBER_TOO_LONG:
-      return limit(`a number takes more than ${Layout.MAX_LEB} bytes`, at)
-    case Layout.LINE_TOO_LARGE:
-      return limit('a line number has more than 32 bits', at)
-    case Layout.NO_SUCH_ENTRY:
-      return malformed(`a name has an entry outside 1 to ${Layout.NAME_ENTRIES}`, at)
-    case Layout.ENTRY_UNDEFINED:
-      return malformed('a name refers to an entry that is not defined yet', at)
-    case Layout.NAME_TOO_LONG:
-      return limit(`a name takes more than ${Layout.MAX_NAME} bytes`, at)
-    case Layout.NO_MEMORY:
-      return tooManyBlocks(at)
-    default:
-      return malformed(`a record of unknown type 0x${type.toString(16).padStart(2, '0')}`, at)
-  }
+  if (fault === Layout.NUMBER_TOO_WIDE) return malformed('a number has more than 64 bits', at)
+  if (fault === Layout.NUMBER_TOO_LONG) return limit(`a number takes more than ${Layout.MAX_LEB} bytes`, at)
+  if (fault === Layout.LINE_TOO_LARGE) return limit('a line number has more than 32 bits', at)
+  if (fault === Layout.NO_SUCH_ENTRY) return malformed(`a name has an entry outside 1 to ${Layout.NAME_ENTRIES}`, at)
+  if (fault === Layout.ENTRY_UNDEFINED) return malformed('a name refers to an entry that is not defined yet', at)
+  if (fault === Layout.NAME_TOO_LONG) return limit(`a name takes more than ${Layout.MAX_NAME} bytes`, at)
+  if (fault === Layout.NO_MEMORY) return tooManyBlocks(at)
+  return malformed(`a record of unknown type 0x${type.toString(16).padStart(2, '0')}`, at)
 }
 
 /** The error for a trace that needs more than the 4 GiB that a kernel can have. */

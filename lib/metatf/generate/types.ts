@@ -165,22 +165,13 @@ function describeInterpretation(how: Interpretation, leaves: readonly Leaf[]): s
     if (value.kind === 'reference') return `the value of \`${leaves[value.position]?.name}\``
     return value.kind === 'number' ? String(value.value) : quoted(value.value)
   }
-  switch (how.kind) {
-    case 'baseOffset':
-      return `from ${show(how.base)} on`
-    case 'delta':
-      return `as the difference from the one before, at first from ${how.initial}`
-    case 'default':
-      return `not stored: ${show(how.value)}, if metadata does not say otherwise`
-    case 'sectionOffset':
-      return `an offset into section ${how.section}`
-    case 'stride':
-      return `not stored: the one before, at first ${how.initial}, and ${how.stride}`
-    case 'sectionStride':
-      return `not stored: taken from section ${how.section}`
-    default:
-      return ''
-  }
+  if (how.kind === 'baseOffset') return `from ${show(how.base)} on`
+  if (how.kind === 'delta') return `as the difference from the one before, at first from ${how.initial}`
+  if (how.kind === 'default') return `not stored: ${show(how.value)}, if metadata does not say otherwise`
+  if (how.kind === 'sectionOffset') return `an offset into section ${how.section}`
+  if (how.kind === 'stride') return `not stored: the one before, at first ${how.initial}, and ${how.stride}`
+  if (how.kind === 'sectionStride') return `not stored: taken from section ${how.section}`
+  return ''
 }
 
 /** The maximum number of columns of a line of a comment. */

@@ -149,20 +149,12 @@ export class Simulator extends OneBatch<EventBatch> {
     const { policy } = this.settings
     const fault = this.kernel.run.fault.value
     if (policy === 'jemalloc' && (fault === TOO_LARGE || fault === OVERALIGNED)) return limit(NO_JEMALLOC, at)
-    switch (fault) {
-      case TOO_LARGE:
-        return limit(NO_HEAP, at)
-      case OVERALIGNED:
-        return limit(policy === 'ptmalloc' ? OVERALIGNED_PTMALLOC : OVERALIGNED_BLOCK, at)
-      case UNMAPPED:
-        return limit(NO_MAPPINGS, at)
-      case TOO_MANY:
-        return limit(TOO_MANY_EXTENTS, at)
-      case SEVERAL:
-        return limit(`${policy} ${SPACES}`, at)
-      default:
-        return tooManyBlocks()
-    }
+    if (fault === TOO_LARGE) return limit(NO_HEAP, at)
+    if (fault === OVERALIGNED) return limit(policy === 'ptmalloc' ? OVERALIGNED_PTMALLOC : OVERALIGNED_BLOCK, at)
+    if (fault === UNMAPPED) return limit(NO_MAPPINGS, at)
+    if (fault === TOO_MANY) return limit(TOO_MANY_EXTENTS, at)
+    if (fault === SEVERAL) return limit(`${policy} ${SPACES}`, at)
+    return tooManyBlocks()
   }
 
   /** Copies what the kernel changed. */
