@@ -2,7 +2,7 @@
 
 import { KERNEL_INPUT } from '../lib/kernel/layouts/input'
 import { BATCH_STRING_BYTES } from '../lib/event/limits'
-import { MAX_HELD, MAX_LINE, MAX_STACK, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
+import { FTRACE, MAX_HELD, MAX_LINE, MAX_STACK, NO_STYLE, TIME_WITHIN } from '../lib/kernel/layouts/tracepoints'
 import * as Column from './shared/columns'
 import { HAS_ADDRESS, HAS_COUNT, HAS_CPU, HAS_FIELDS, HAS_STACK, KIND_LOST } from './shared/event'
 import { cutLine, endOfLine, findEither, findLf, joinLine, LF, restoreEnd } from './shared/lines'
@@ -59,8 +59,10 @@ export let firstUnread: u32 = 0
 export let hidden: u32 = 0
 /** No line was read, because the stack of the first event may go on after the lines. */
 export let isHeld: bool = false
-/** Lines that begin stacks were read. */
-export let hasStacks: bool = false
+/** What stacks the lines that were read had, and those before them: `APART`, `FTRACE` and `PERF`. */
+export let stacks: u32 = 0
+/** The last events were not read, because the stack of the first of them goes on after the end. */
+export let isOpen: bool = false
 /** The text has no line feed. */
 export let isLong: bool = false
 /** The line after the last that was read has an event and is too long. */
@@ -125,8 +127,9 @@ export function hasEvent(p: usize, end: usize): bool {
  * within reach of the first event.
  * @param pageSize bytes of a page
  * @param knownStyle how times are written in earlier lines
- * @param knownStacks `hasStacks` of earlier lines
+ * @param knownStacks `stacks` of earlier lines
  * @param isLast no lines follow
+ * @param ending stacks of these kinds do not end with the last line
  * @returns the number of events read
  */
 export function decode(
@@ -135,8 +138,9 @@ export function decode(
   capacity: u32,
   pageSize: u64,
   knownStyle: u32,
-  knownStacks: bool,
+  knownStacks: u32,
   isLast: bool,
+  ending: u32,
 ): u32 {
   const start = p
   clearStrings()
@@ -152,7 +156,9 @@ export function decode(
   isLong = end == p
   isRefused = false
   isHeld = false
-  let isOpen = false
+  let goesOn = false
+  isOpen = false
+  let last: i32 = -1
   // What had been read before the first event that waits for its stack.
   let safe = p
   let safeEvents: u32 = 0
@@ -168,7 +174,7 @@ export function decode(
       safeSkipped = skipped
       safeUnread = unread
       safeHidden = hidden
-      hasStacks = Stack.areApart
+      stacks = Stack.seen
     }
     if (i > 0 && style == NO_STYLE && p - first >= TIME_WITHIN) break
     const lf = findLf(p)
@@ -207,8 +213,8 @@ export function decode(
           else isUnclear = isUntimed(p)
         }
       }
-      isOpen = next == 0
-      if (isOpen) {
+      goesOn = next == 0
+      if (goesOn) {
         restoreEnd(lineEnd, lf)
         break
       }
@@ -241,9 +247,16 @@ export function decode(
     restoreEnd(lineEnd, lf)
     read++
     p = next
+    // An event without a call chain has no empty line in perf script.
+    last = Stack.frames > 0 || (ending & FTRACE) != 0 ? row : -1
   }
-  if ((isOpen || Stack.waiting > 0) && !isRefused && !(p >= end && isLast)) {
-    isHeld = safe == start && (isOpen || p >= end) && end - start < MAX_HELD
+  if (p >= end && isLast && (Stack.seen & ending) != 0) {
+    const open = min(last < 0 ? i : <u32>last, (ending & FTRACE) != 0 ? Stack.firstWaiting(i) : i)
+    isOpen = open < i
+    i = open
+  }
+  if ((goesOn || Stack.waiting > 0) && !isRefused && !(p >= end && isLast)) {
+    isHeld = safe == start && (goesOn || p >= end) && end - start < MAX_HELD
     if (isHeld || safe > start) {
       p = safe
       i = safeEvents
@@ -251,8 +264,8 @@ export function decode(
       skipped = safeSkipped
       unread = safeUnread
       hidden = safeHidden
-    } else hasStacks = Stack.areApart
-  } else hasStacks = Stack.areApart
+    } else stacks = Stack.seen
+  } else stacks = Stack.seen
   position = p
   lines = read
   fields = all

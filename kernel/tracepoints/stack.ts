@@ -1,6 +1,6 @@
 /** The stacks of events, and the events that wait for theirs. */
 
-import { MAX_FRAMES, MAX_LINE, MAX_STACK } from '../../lib/kernel/layouts/tracepoints'
+import { APART, FTRACE, MAX_FRAMES, MAX_LINE, MAX_STACK, PERF } from '../../lib/kernel/layouts/tracepoints'
 import { endOfLine, findEither, findLf, LF, restoreEnd } from '../shared/lines'
 import { hex } from '../shared/numbers'
 import { intern, nextList } from '../shared/strings'
@@ -19,8 +19,8 @@ const TASK_WIDTH: usize = 22
 /** The number of lines that were read, and of frames, whose strings are at the place of the next list. */
 export let stackLines: u32 = 0
 export let frames: u32 = 0
-/** Stacks begin with lines of their own, so that lines of other CPUs may be between an event and its stack. */
-export let areApart: bool = false
+/** What the trace has had so far: `APART`, `FTRACE` and `PERF`. */
+export let seen: u32 = 0
 
 /** The most events that wait for their stacks, and for how many further events. */
 const MOST: u32 = 16
@@ -31,9 +31,9 @@ const LINES: usize = memory.data(64)
 /** The number of events that wait. */
 export let waiting: u32 = 0
 
-/** Begins a piece. @param known what `areApart` was */
-export function beginStacks(known: bool): void {
-  areApart = known
+/** Begins a piece. @param known what `seen` was */
+export function beginStacks(known: u32): void {
+  seen = known
   waiting = 0
 }
 
@@ -78,8 +78,9 @@ export function readStack(event: usize, p: usize, end: usize, isLast: bool): usi
     const isShort = lineEnd - p < MAX_LINE && lineEnd <= limit && frames < MAX_FRAMES
     const frame = isShort ? frameAt(p, lineEnd) : 0
     const begins = frame == 0 && isShort && event != 0 && stackLines == 0 && areOfOneThread(p, event) && isBegin(p)
-    if (begins) areApart = true
+    if (begins) seen |= APART
     if (frame != 0) {
+      seen |= load<u16>(frame) == ARROW ? FTRACE : PERF
       store<u32>(list + ((<usize>frames) << 2), intern(frame - 1, <u32>(lineEnd - frame + 1)))
       frames++
     }
@@ -94,7 +95,7 @@ export function readStack(event: usize, p: usize, end: usize, isLast: bool): usi
 /** Event `i`, in the line at `p`, waits for its stack, unless it has one. Those that have waited long do no more. */
 export function awaitStack(i: u32, p: usize, hasStack: bool): void {
   if (waiting > 0 && (load<u32>(ROWS) & ~OTHER) + MOST <= i) forget(0)
-  if (areApart && !hasStack) wait(i, p)
+  if ((seen & APART) != 0 && !hasStack) wait(i, p)
 }
 
 /**
@@ -115,6 +116,15 @@ export function eventOfStack(p: usize, i: u32): i32 {
     return row < OTHER ? <i32>row : -1
   }
   return -1
+}
+
+/** The first event that waits for its stack, or `count`, the number of events, if there is none. */
+export function firstWaiting(count: u32): u32 {
+  for (let n: usize = 0; n < waiting; n++) {
+    const row = load<u32>(ROWS + (n << 2))
+    if (row < OTHER) return row
+  }
+  return count
 }
 
 function wait(row: u32, p: usize): void {

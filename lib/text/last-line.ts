@@ -1,12 +1,14 @@
 import type { OptionSpec, TextDecodeOptions } from '../event/format.js'
 
-const [OPTION, ADVICE] = ['lastLine: true', 'takes it as complete']
-/** The reason why the trace is truncated, and what to do, as messages say it to programs. */
-export const NO_LINE_FEED = `the last line does not end with a line feed; ${OPTION} ${ADVICE}`
+const [OPTION, EFFECT] = ['lastLine: true', 'takes it as complete']
+/** What to do, as messages say it to programs. */
+export const ADVICE = `${OPTION} ${EFFECT}`
+/** The reason why the trace is truncated without it. */
+export const NO_LINE_FEED = `the last line does not end with a line feed; ${ADVICE}`
 
 /** A message for people, with the flag of a command in place of the option. */
 export function withFlag(message: string, flag: string): string {
-  return message.replace(`${OPTION} ${ADVICE}`, `${flag} ${ADVICE}`)
+  return message.replace(ADVICE, `${flag} ${EFFECT}`)
 }
 
 /** The option of every decoder of text. */

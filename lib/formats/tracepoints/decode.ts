@@ -1,14 +1,17 @@
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import { truncated } from '../../event/error.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { StringTable } from '../../event/strings.js'
+import { ADVICE } from '../../text/last-line.js'
 import { LogDecoder } from '../../text/log-decoder.js'
 import { withFrames } from './frames.js'
-import { NO_STYLE, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
+import { FTRACE, NO_STYLE, PERF, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
 import { PAGE_SIZE } from './info.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
 const UNREAD = 'skipped events in a layout that is not read (perf script: run it without -F, or with comm and tid)'
+const NO_EMPTY_LINE = `the last stack does not end with an empty line; ${ADVICE}`
 const HIDDEN = 'events whose address the kernel hid, which count as failed allocations and frees of null'
 
 export interface TracepointsDecodeOptions extends TextDecodeOptions {
@@ -20,7 +23,7 @@ export interface TracepointsDecodeOptions extends TextDecodeOptions {
 export class TracepointsDecoder extends LogDecoder {
   private readonly pageSize: bigint
   private style = NO_STYLE
-  private hasStacks = false
+  private stacks = 0
   /** The number of lines that have an event in a layout that is not read, and the number of the first one. */
   private unread = 0
   private firstUnread = 0
@@ -52,13 +55,20 @@ export class TracepointsDecoder extends LogDecoder {
   }
 
   protected override read(): EventBatch {
-    return this.linesEnd - this.input.pos < this.leastLength && !this.mustRead ? this.nothing() : super.read()
+    if (this.linesEnd - this.input.pos < this.leastLength && !this.mustRead) return this.nothing()
+    const batch = super.read()
+    // Of a line without a line feed, the base says so.
+    if (this.kernel.run.isOpen.value !== 0 && !this.isCut)
+      this.failure = truncated(NO_EMPTY_LINE, this.here(batch.count))
+    return batch
   }
 
   protected override decode(from: number, end: number): number | undefined {
     const { run } = this.kernel
-    const { pageSize, style, hasStacks, mustRead } = this
-    const count = run.decode(from, end, BATCH_EVENTS, pageSize, style, hasStacks, mustRead)
+    const { pageSize, style, mustRead, isCut } = this
+    const mayGoOn = this.takesLastLine || !this.ended ? 0 : isCut ? PERF | FTRACE : PERF
+    const stacks = isCut && this.isFrameCut() ? this.stacks | PERF : this.stacks
+    const count = run.decode(from, end, BATCH_EVENTS, pageSize, style, stacks, mustRead, mayGoOn)
     // The header depends on how times are written, so a limited number of earlier events waits for the first time.
     const isLast = this.mustRead || end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
     if (run.isHeld.value !== 0 || (count > 0 && run.style.value === NO_STYLE && !isLast)) {
@@ -72,8 +82,15 @@ export class TracepointsDecoder extends LogDecoder {
     this.unread += run.unread.value
     this.hidden += run.hidden.value
     this.style = run.style.value
-    this.hasStacks = run.hasStacks.value !== 0
+    this.stacks = run.stacks.value
     return count
+  }
+
+  /** Whether the line without a line feed may be the first of a stack. */
+  private isFrameCut(): boolean {
+    const { bytes, pos, left } = this.input
+    const line = Buffer.from(bytes.subarray(this.linesEnd, pos + left)).toString('latin1')
+    return /^\t|^ *(=>?.*|[\da-f]*)$/.test(line)
   }
 
   protected override takeStrings(): StringTable {

@@ -2,19 +2,22 @@ import type { Globals } from '../../kernel/load.js'
 import { withStrings, type StringsKernel } from '../../kernel/strings.js'
 import type { LogExports } from '../../text/log-decoder.js'
 
-export { NO_STYLE, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.js'
+export { FTRACE, NO_STYLE, PERF, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.js'
 
 /** The exports of kernel/tracepoints.ts, which documents them. */
 interface TracepointsExports
-  extends LogExports, Globals<'isHeld' | 'hasStacks' | 'first' | 'unread' | 'firstUnread' | 'hidden' | 'style'> {
+  extends
+    LogExports,
+    Globals<'isHeld' | 'isOpen' | 'stacks' | 'first' | 'unread' | 'firstUnread' | 'hidden' | 'style'> {
   decode(
     from: number,
     end: number,
     capacity: number,
     pageSize: bigint,
     knownStyle: number,
-    knownStacks: boolean,
+    knownStacks: number,
     isLast: boolean,
+    ending: number,
   ): number
   isHeader(from: number): number
 }

@@ -398,6 +398,48 @@ describe('stacks', () => {
   })
 })
 
+describe('stacks of a trace that is cut', () => {
+  const sample = (n: number) =>
+    `ls 7 [001] ${n}.000000: kmem:${FREE}\n\tffffffff81 a+0x1 (m)\n\tffffffff82 b+0x1 (m)\n\n`
+  const OF_PERF = sample(1) + sample(2)
+  const line = (comm: string, text: string) => `${comm.padStart(16)}-7       [001] .....     1.000000: ${text}\n`
+  const OF_FTRACE = [1, 2]
+    .map(() =>
+      [line('ls', FREE), line('ls', '<stack trace>'), ' => a\n', ' => b\n', line('dd', 'sys_exit: NR 1')].join(''),
+    )
+    .join('')
+
+  it.each([
+    ['perf', OF_PERF],
+    ['ftrace', OF_FTRACE],
+  ])('are those of the whole, where that can be known: %s', (name, text) => {
+    const all = decode(text).events
+    for (let end = 1; end < text.length; end++) {
+      const decoder = new TracepointsDecoder()
+      const { events, error } = decodeAll(decoder, Buffer.from(text.slice(0, end)))
+      const isBetweenLines = text[end - 1] === '\n'
+      // perf script has events without a stack, too.
+      const isEvent = name === 'perf' && text.slice(0, end).endsWith('ptr=0000000000000010\n')
+      const isFirst = end < (name === 'perf' ? sample(1).length : text.indexOf(' => '))
+      if (isBetweenLines && (name === 'ftrace' || isFirst || end === sample(1).length || isEvent)) continue
+      expect(error?.message, text.slice(0, end)).toContain('truncated')
+      if (!isFirst) expect(events, text.slice(0, end)).toEqual(all.slice(0, events.length))
+    }
+  })
+
+  it('end with an empty line if perf wrote them, unless lastLine takes them as complete', () => {
+    const cut = Buffer.from(OF_PERF.slice(0, -1))
+    const { events, error } = decodeAll(new TracepointsDecoder(), cut)
+    expect(events).toHaveLength(1)
+    expect(error?.message).toMatch(
+      /line 8, .*event 2: truncated: the last stack does not end with an empty line; lastLine/,
+    )
+    const taken = decodeAll(new TracepointsDecoder({ lastLine: true }), cut)
+    expect([taken.events.length, taken.error]).toEqual([2, undefined])
+    expect(decode(OF_PERF).events).toEqual(taken.events)
+  })
+})
+
 it.each(['# tracer: nop\n', 'cpus=4\n', 'version = 7\nCPU 3 is empty\r\nCPU 12 is empty\ncpus=16\n'])(
   'a report is recognized by its first lines alone: %j',
   (lines) => {
