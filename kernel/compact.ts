@@ -100,7 +100,6 @@ export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32
   return reserve(bytes + 16, strings, listed, lists) && beginBatch(strings, lists)
 }
 
-/** Begins to encode a block. */
 export function beginEncoding(): void {
   Coder.beginWriting()
   beginBlock()

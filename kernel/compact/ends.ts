@@ -28,7 +28,6 @@ export function beginEnds(): void {
   hasEnds = false
 }
 
-/** A process ends. */
 export function endProcess(process: u64): void {
   hasEnds = true
   isWaiting = true

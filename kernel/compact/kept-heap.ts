@@ -299,7 +299,6 @@ function codeSort(state: u8): bool {
   return true
 }
 
-/** Codes the area for mappings. */
 function codeArea(): bool {
   store<u64>(LOWEST, keptNumber(load<u64>(LOWEST), GAPS, 0))
   store<u64>(OPEN, keptNumber(load<u64>(OPEN), GAPS, 1))

@@ -14,7 +14,6 @@ const LEAST_RIGHT: u32 = 1229
 let calls: u32 = 0
 let right: u32 = 0
 
-/** Simulates no allocator. */
 export function stopSimulation(): void {
   isSimulating = false
 }

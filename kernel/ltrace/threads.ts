@@ -38,7 +38,6 @@ export const C_INNER: usize = 64
 export const C_NAME: usize = 72
 export const C_MODULE: usize = 192
 
-/** Forgets all threads. */
 export function clearThreads(): void {
   open = 0
   nextThread = 0

@@ -76,7 +76,6 @@ function putFirst(use: usize, entry: u8): void {
   store<u8>(use, entry)
 }
 
-/** Clears both caches. */
 export function clearCaches(): void {
   memory.fill(ENTRY_OF, 0, 2 * MOST_NAMES)
   memory.fill(USE, 0, 160)

@@ -37,7 +37,6 @@ export let emptyLines: u32 = 0
 /** The union of the fields of all events. */
 export let fields: u32 = 0
 
-/** Begins a batch. */
 export function begin(): void {
   clearStrings()
   fields = 0

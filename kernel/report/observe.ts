@@ -87,7 +87,6 @@ export function observe(from: u32, to: u32, rows: u32, numbers: u32, sites: u32,
   return true
 }
 
-/** Notes anomalies. */
 function notice(row: usize, kind: u8, effect: u32): void {
   if ((effect & UNKNOWN) != 0) {
     note(

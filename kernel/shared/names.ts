@@ -33,7 +33,6 @@ let kept: usize = 0
 let capacity: usize = 0
 let pool: usize = 0
 
-/** The address of a name. */
 export function nameStart(name: u32): usize {
   return pool + <usize>load<u32>(starts + ((<usize>name) << 2))
 }

@@ -53,7 +53,6 @@ export function setSeed(random: u64): void {
   listsByHash.useSlots(LIST_SLOTS, LIST_SLOTS_LOG)
 }
 
-/** Clears all strings and lists. */
 export function clearStrings(): void {
   for (let id: u32 = 0; id < strings; id++) store<u64>(load<u32>(SLOT_OF + ((<usize>id) << 2)), 0, VALUE)
   for (let id: u32 = 0; id < lists; id++) store<u64>(load<u32>(LIST_SLOT_OF + ((<usize>id) << 2)), 0, VALUE)

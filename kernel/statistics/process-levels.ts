@@ -19,7 +19,6 @@ const LEVELS: usize = memory.data(1048576)
 /** Whether blocks have stamps. */
 export let isWatched: bool = false
 
-/** Forgets all processes. */
 export function clearProcesses(): void {
   if (isWatched) memory.fill(LEVELS, 0, BYTES)
   isWatched = false

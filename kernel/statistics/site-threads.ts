@@ -107,7 +107,6 @@ export function shareLeaks(site: usize, siteRow: u32, thread: u32, size: u64): v
   leakOne(share, size)
 }
 
-/** The block was temporary. */
 export function shareWasTemporary(site: usize, siteRow: u32, thread: u32, size: u64, fate: u32): void {
   wasTemporary(shareOf(site, siteRow, thread), size, fate)
 }

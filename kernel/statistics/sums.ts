@@ -45,7 +45,6 @@ export function raise(sum: usize, other: usize): bool {
   return true
 }
 
-/** Adds one sum to another. */
 export function addSum(to: usize, from: usize): void {
   addTo(to, load<u64>(from))
   store<u64>(to, load<u64>(to, 8) + load<u64>(from, 8), 8)

@@ -15,7 +15,6 @@ interface AllocatorExports extends KernelExports, Globals<'RESULTS' | 'PREDICTED
   replay(rows: number): void
 }
 
-/** The kernel of simulated allocators. */
 export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   constructor() {
     super('allocators')

@@ -64,7 +64,6 @@ function print(text: string): void {
   writeSync(1, text)
 }
 
-/** The version of the package. */
 export function version(): string {
   // dist/lib/cli/main.js and lib/cli/main.ts are at different depths below package.json.
   for (const up of ['../../../package.json', '../../package.json']) {

@@ -5,7 +5,6 @@ import { openBrowser } from './open-browser.js'
 import { say } from './say.js'
 import { servePage } from './serve.js'
 
-/** Options for showing a page. */
 export interface ShowOptions {
   /** The port to serve it on; any that is free if absent. */
   readonly port?: number

@@ -28,7 +28,6 @@ interface SyncInflate {
   readonly err: number
 }
 
-/** The module zlib-sync. */
 export interface ZlibSync {
   Inflate: new (options: { windowBits: number; chunkSize: number }) => SyncInflate
   Z_SYNC_FLUSH: number

@@ -89,7 +89,6 @@ interface Chosen {
   readonly n: number
 }
 
-/** Copies a field. */
 function copyColumn(type: FieldType, to: Column, parts: readonly Column[], copiers: Copiers, chosen: Chosen): void {
   const ids = parts as readonly Uint32Array[]
   if (to instanceof U64Column) {

@@ -54,7 +54,6 @@ export function columns<Columns>(
   return table as Columns
 }
 
-/** Checks a whole number. */
 export function whole(name: string, value: unknown, least: number, most: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
   throw wrong(`${name} must be a whole number from ${least} to ${most}, not ${showValue(value)}`)
@@ -66,7 +65,6 @@ export function list(of: string, value: unknown, most: number): readonly unknown
   return value as unknown[]
 }
 
-/** Checks a boolean. */
 export function flag(name: string, value: unknown): boolean {
   if (typeof value !== 'boolean') throw wrong(`${name} must be true or false, not ${showValue(value)}`)
   return value

@@ -22,7 +22,6 @@ type OptionCheck<Value> = [Value] extends [boolean]
           ? 'string' | readonly Value[]
           : true | ValueCheck
 
-/** A list of texts. */
 export const TEXTS: ValueCheck = {
   what: 'an array of strings',
   is: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),

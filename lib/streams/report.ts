@@ -10,7 +10,6 @@ import { CollectingSink, type ResultSink } from './result-sink.js'
 /** A sink that collects the data of a report. */
 export type ReportSink = ResultSink<Report>
 
-/** The data of a page. */
 export interface ReportPageOptions extends Pick<
   PageOptions,
   'name' | 'isFile' | 'compared' | 'view' | 'generator' | 'omitted'

@@ -60,7 +60,6 @@ let unused: u32 = 0
 export let areTooMany: bool = false
 export let isExhausted: bool = false
 
-/** Forgets all extents. */
 export function clearExtents(): void {
   for (let n: u32 = 1; n < count; n++) if (extent(n).state == RUN) giveBits(n)
   for (let i: u32 = 0; i < MOST >> PIECE_LOG; i++) {
@@ -115,7 +114,6 @@ export function addExtent(state: u8, arena: u32, base: u64, pages: u32, order: u
   return n
 }
 
-/** Removes an extent. */
 export function dropExtent(n: u32): void {
   if (extent(n).state == RUN) giveBits(n)
   extent(n).state = UNUSED

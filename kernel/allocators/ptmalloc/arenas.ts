@@ -84,7 +84,6 @@ export function newRecord(): usize {
   return arena
 }
 
-/** The number of arenas. */
 export function arenaCount(): u32 {
   return load<u32>(COUNT)
 }
@@ -244,7 +243,6 @@ export function forgetArena(arena: usize): void {
   if (load<u32>(NEXT_SHARED) == <u32>arena) shareNext(arena)
 }
 
-/** A thread ends. */
 export function leaveArena(arena: usize): void {
   const threads = load<u32>(arena, THREADS)
   if (threads == 0) return

@@ -36,17 +36,14 @@ function gap(i: u32): usize {
   return GAPS + ((<usize>i) << 4)
 }
 
-/** The number of gaps. */
 export function gapCount(): u32 {
   return load<u32>(COUNT)
 }
 
-/** The start of a gap. */
 export function startOf(i: u32): u64 {
   return load<u64>(gap(i))
 }
 
-/** The length of a gap. */
 export function lengthOf(i: u32): u64 {
   return load<u64>(gap(i), 8)
 }
@@ -93,7 +90,6 @@ export function mapBytes(length: u64): u64 {
   return lowest - length
 }
 
-/** Unmaps some bytes. */
 export function unmapBytes(start: u64, length: u64): void {
   if (length == 0 || !knowsArea()) return
   let i: u32 = 0

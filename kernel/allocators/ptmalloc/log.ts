@@ -20,7 +20,6 @@ export function mark(): usize {
   return end
 }
 
-/** Undoes the call. */
 export function undoAll(): void {
   undo(LOG)
 }

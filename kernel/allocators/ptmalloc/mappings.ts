@@ -13,7 +13,6 @@ const COUNT: usize = THRESHOLD + 16
 const FIRST_THRESHOLD: u64 = 131_072
 const MOST_MAPPINGS: u32 = 65_536
 
-/** Forgets all mappings. */
 export function clearMappings(): void {
   store<u64>(THRESHOLD, FIRST_THRESHOLD)
   store<u64>(TRIM, FIRST_THRESHOLD)

@@ -14,7 +14,6 @@ import { refuseSameFile } from '../output.js'
 import { decodedFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
 
-/** Flags for writing binary traces. */
 const BINARY_WRITE_FLAGS = [
   'header',
   'headerless',
@@ -26,7 +25,6 @@ const BINARY_WRITE_FLAGS = [
   'latency',
 ] as const
 
-/** Flags for reading binary traces. */
 const BINARY_READ_FLAGS = ['headerless', 'byte-order', 'buffer'] as const
 
 /** Runs `metatf-decode`. @throws UsageError */

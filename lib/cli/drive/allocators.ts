@@ -7,7 +7,6 @@ import { LIBRARY_FOLDERS } from '../../streams/record/libraries.js'
 /** The allocator of the C library, which needs no preloading. */
 export const SYSTEM = 'glibc'
 
-/** An allocator to run. */
 export interface Allocator {
   /** Its name in tables. */
   readonly name: string

@@ -4,7 +4,6 @@ import type { PreparedReplay } from '../../transforms/drive/result.js'
 import type { Allocator } from './allocators.js'
 import type { Run } from './runs.js'
 
-/** The runs of one allocator. */
 export interface Runs {
   readonly allocator: Allocator
   readonly runs: readonly Run[]

@@ -2,7 +2,6 @@ import type { Allocator } from './allocators.js'
 import type { Runs } from './comparison.js'
 import type { Driver, Run } from './runs.js'
 
-/** Options of a measurement. */
 interface MeasureSettings {
   readonly touch: string
   readonly runs: number

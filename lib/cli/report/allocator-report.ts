@@ -48,7 +48,6 @@ const CERTAIN = 0.99
 
 const NEEDS = 'A simulation needs all calls of the program, and which functions it called: malloc, calloc and others.\n'
 
-/** The report as plain values. */
 function plain({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): object {
   if (settings === undefined || versions === undefined || !isRecognized) return { allocator: null, blocks, predicted }
   const isCertain = predicted >= CERTAIN * blocks

@@ -12,7 +12,6 @@ export interface Table {
 /** A column of a table: its header, and the cell of a row. Numbers are grouped. False where a table lacks it. */
 export type Column<Row> = readonly [head: string, cell: (row: Row) => string | number | bigint] | false
 
-/** A table by its columns. */
 export function tableOf<Row>(title: string, rows: readonly Row[], columns: readonly Column<Row>[]): Table {
   const present = columns.filter((column) => column !== false)
   const text = (cell: string | number | bigint) => (typeof cell === 'string' ? cell : grouped(cell))

@@ -31,7 +31,6 @@ export function eventCounts({ kinds, apis, events }: Statistics, columns: number
   return tableLines({ title: 'Events', heads: [' kind', 'events', 'share'], rows }, columns)
 }
 
-/** The effects of reallocs. */
 export function reallocs({ reallocs: r, kinds }: Statistics, columns: number): string[] {
   const all = kinds.realloc ?? 0
   const outcomes = [

@@ -25,7 +25,6 @@ export interface SimulatedTrace {
   readonly pools: PoolGain | null
 }
 
-/** The data of a page. */
 export interface SimulationData {
   readonly version: 1
   /** The name of the trace. */

@@ -5,7 +5,6 @@ import { FlatReader } from './flatbuffer-read.js'
 import { CONTINUATION, MAX_BODY, MAX_METADATA, Message, PREFIX_BYTES, VERSION_4, VERSION_5 } from './layout.js'
 import { FILE_MAGIC_BYTES, isFile } from './sniff.js'
 
-/** One message of a stream. */
 export interface ArrowMessage {
   readonly kind: number
   readonly header: FlatReader

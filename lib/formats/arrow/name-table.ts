@@ -31,7 +31,6 @@ export class NameTable {
     return base
   }
 
-  /** The string with an id. */
   bytes(id: number): Uint8Array {
     let part = this.parts.length - 1
     while (this.bases[part] > id) part--

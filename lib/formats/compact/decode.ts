@@ -160,7 +160,6 @@ export class CompactDecoder extends InputReader implements Decoder {
     return true
   }
 
-  /** Begins a file. */
   private begin(): void {
     this.hasBegun = true
     this.isOpen = true

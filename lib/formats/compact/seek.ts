@@ -18,7 +18,6 @@ export interface Found {
   readonly problem?: string
 }
 
-/** A file of an input. */
 interface FileEnd {
   /** The offset at which it begins. */
   readonly offset: number

@@ -49,7 +49,6 @@ export class Records {
     this.from = 0
   }
 
-  /** Clears all records. */
   clear(): void {
     this.count = 0
     this.saved = 0

@@ -1,7 +1,6 @@
 import { decodeText, encodeText } from '../../event/strings.js'
 import * as Layout from './layout.js'
 
-/** The head of a trace. */
 export interface Head {
   readonly layout: Layout.HeaptrackLayout
   /** The number of lines, and the position after them. */

@@ -33,7 +33,6 @@ export function heaptrackKernel(): HeaptrackKernel {
   return (kernel ??= newHeaptrackKernel())
 }
 
-/** A kernel for one decoder. */
 export function newHeaptrackKernel(): HeaptrackKernel {
   return viewsOf(loadKernel<HeaptrackExports>('heaptrack'))
 }

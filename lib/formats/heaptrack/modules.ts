@@ -39,7 +39,6 @@ export class Modules {
     this.segments.splice(this.after(start), 0, { start, end: start + size, base, name })
   }
 
-  /** The module at an address. */
   at(lo: number, hi: number): ModuleAt {
     const { segments, found } = this
     const address = (BigInt(hi) << 32n) | BigInt(lo)

@@ -95,7 +95,6 @@ export class Pending {
     return this.lineOf(kind, number)
   }
 
-  /** Forgets all of them. */
   clear(): void {
     this.size = this.head = this.dueEnd = this.tail = 0
   }

@@ -77,7 +77,6 @@ export class RecordWriter {
     this.columns = BLOCK_FIELDS | (this.timed ? HAS_CPU | HAS_TIME : HAS_SEQUENCE | this.watched)
   }
 
-  /** Begins to write a batch. */
   begin(batch: EventBatch, recordList: RecordList): void {
     this.event = 0
     this.events = this.losses.beginBatch(batch)

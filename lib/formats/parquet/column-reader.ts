@@ -16,7 +16,6 @@ export interface Held {
   bytes: number
 }
 
-/** The current data page. */
 export interface DataPage {
   readonly head: PageHead
   readonly repetition: HybridReader

@@ -144,7 +144,6 @@ export class Tracks {
   }
 }
 
-/** Copies `n` bytes. */
 export function copy(from: Uint8Array, at: number, out: Uint8Array, to: number, n: number): void {
   if (n < SHORT_BYTES) for (let i = 0; i < n; i++) out[to + i] = from[at + i]
   else out.set(from.subarray(at, at + n), to)
