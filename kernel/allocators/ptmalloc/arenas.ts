@@ -243,6 +243,7 @@ export function forgetArena(arena: usize): void {
   if (load<u32>(NEXT_SHARED) == <u32>arena) shareNext(arena)
 }
 
+/** A thread ends. */
 export function leaveArena(arena: usize): void {
   const threads = load<u32>(arena, THREADS)
   if (threads == 0) return
