@@ -2,16 +2,9 @@ import { formatFrame, type Frame } from '../../event/frame.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { SPACE } from '../../text/ascii.js'
 
-/**
- * `ffffffff8162e91f kfree+0x20f ([kernel.kallsyms])`, with `-F` perhaps without offset or module. A symbol may be
- * `operator new(unsigned)`.
- */
-const OF_PERF = /^([0-9a-f]+) (?:(.+)\+0x[0-9a-f]+|(.+?))(?: \((.+)\))?$/s
-/**
- * `=> kfree`, `=> kfree+0x20f/0x3a0 [ext4]`, `=> kfree <ffffffff8162e91f>`, `=> kfree (ffffffff8162e91f)` or, where the
- * function is unknown, `=> 0xffffffff8162e91f`.
- */
-const OF_FTRACE = /^=> +(.+?)(?:\+0x[^ ]+)?(?: \[([^ \]]+)\])?(?: [<(](?:0x)?([0-9a-f]{1,16})[>)])?$/s
+/** The address at the end of a line of ftrace. */
+const AFTER = /(?<=.) [<(](?:0x)?([0-9a-f]{1,16})[>)]$/
+const MOST_AFTER = 21
 const ADDRESS = /^(?:0x)?([0-9a-f]{8,16})$/
 const UNKNOWN = '[unknown]'
 const KERNEL = '[kernel.kallsyms]'
@@ -30,21 +23,62 @@ export function withFrames(strings: StringTable): StringTable {
 }
 
 function frameOf(text: string): Frame {
-  const [, at, symbol, plain = symbol, object = UNKNOWN] = OF_PERF.exec(text) ?? []
-  if (at !== undefined) {
-    const module = object === 'inlined' || object === UNKNOWN || object === KERNEL ? undefined : moduleOf(object)
-    return {
-      ...(plain !== UNKNOWN && { function: plain }),
-      ...(module !== undefined && { module }),
-      ...(at !== '0' && { address: BigInt(`0x${at}`) }),
-      ...(object === 'inlined' && { inlined: true as const }),
-    }
+  return text.startsWith('=> ') ? ofFtrace(text.slice(3).trimStart()) : ofPerf(text)
+}
+
+/**
+ * `ffffffff8162e91f kfree+0x20f ([kernel.kallsyms])`, with `-F` perhaps without offset or module. A symbol may be
+ * `operator new(unsigned)`.
+ */
+function ofPerf(text: string): Frame {
+  const [at = ''] = text.split(' ', 1)
+  const rest = text.slice(at.length + 1)
+  const end = offsetIn(rest) ?? objectIn(rest, 1)
+  const name = rest.slice(0, end)
+  const begin = objectIn(rest, end)
+  const object = begin < rest.length ? rest.slice(begin + 2, -1) : UNKNOWN
+  const module = object === 'inlined' || object === UNKNOWN || object === KERNEL ? undefined : moduleOf(object)
+  return {
+    ...(name !== UNKNOWN && name !== '' && { function: name }),
+    ...(module !== undefined && { module }),
+    ...(at !== '0' && { address: BigInt(`0x${at}`) }),
+    ...(object === 'inlined' && { inlined: true as const }),
   }
-  const [, name = text, module, after] = OF_FTRACE.exec(text) ?? []
+}
+
+/** The last place of `+0x20f`, before ` (OBJECT)` or at the end; undefined if there is none. */
+function offsetIn(text: string): number | undefined {
+  const after = /[0-9a-f]+(?= \(|$)/y
+  for (let at = text.lastIndexOf('+0x'); at > 0; at = text.lastIndexOf('+0x', at - 1)) {
+    after.lastIndex = at + 3
+    if (after.test(text) && (after.lastIndex === text.length || objectIn(text, after.lastIndex) < text.length))
+      return at
+  }
+  return undefined
+}
+
+/** The first place of ` (OBJECT)` from `from` on, which goes to the end; else the end. */
+function objectIn(text: string, from: number): number {
+  const at = text.indexOf(' (', from)
+  return at >= 0 && text.endsWith(')') && text.length - at > 3 ? at : text.length
+}
+
+/**
+ * `kfree`, `kfree+0x20f/0x3a0 [ext4]`, `kfree <ffffffff8162e91f>`, `kfree (ffffffff8162e91f)` or, where the function is
+ * unknown, `0xffffffff8162e91f`.
+ */
+function ofFtrace(text: string): Frame {
+  const [whole = '', after] = AFTER.exec(text.slice(-MOST_AFTER)) ?? []
+  let name = text.slice(0, text.length - whole.length)
+  const bracket = name.endsWith(']') ? name.lastIndexOf(' [') : -1
+  const module = bracket > 0 ? name.slice(bracket + 2, -1) : undefined
+  if (module !== undefined) name = name.slice(0, bracket)
+  const offset = name.indexOf('+0x', Math.max(1, name.lastIndexOf(' ')))
+  if (offset > 0) name = name.slice(0, offset)
   const alone = ADDRESS.exec(name)?.[1]
   const address = after ?? alone
   return {
-    ...(alone === undefined && { function: name }),
+    ...(alone === undefined && name !== '' && { function: name }),
     ...(module !== undefined && { module }),
     ...(address !== undefined && { address: BigInt(`0x${address}`) }),
   }

@@ -398,6 +398,15 @@ describe('stacks', () => {
   })
 })
 
+it.each(['\tffffffff81 NAME', ' => NAME'])('frames take time in proportion to their length: %j', (frame) => {
+  const names = [' ('.repeat(3900), '+0x1 ('.repeat(1300), `${'+0x'.repeat(2600)} x`, `${' ['.repeat(3900)} x`]
+  const lines = names.flatMap((name) => ['a', 'b'].map((unique) => `${frame.replace('NAME', `${unique}${name}`)}\n`))
+  const text = `ls-1 [000] 1.000000: ${FREE}\n${lines.join('')}\n`.repeat(40)
+  const time = stopwatch()
+  expect(decode(text).events).toHaveLength(40)
+  expect(time()).toBeLessThan(1000)
+})
+
 describe('stacks of a trace that is cut', () => {
   const sample = (n: number) =>
     `ls 7 [001] ${n}.000000: kmem:${FREE}\n\tffffffff81 a+0x1 (m)\n\tffffffff82 b+0x1 (m)\n\n`
