@@ -8,8 +8,8 @@ export const stats: Command = {
   operands: '[FILE]',
   description:
     'Reports, from one pass: totals; what holds the peak, what leaks and what is temporary, by site (by size, if the ' +
-    'trace has no sites) and by thread; anomalies such as double frees; and then tables and histograms of everything ' +
-    'else that the trace has. What each figure means: docs/statistics.md.\n' +
+    'trace has no sites), by process and by thread; anomalies such as double frees; and then tables and histograms ' +
+    'of everything else that the trace has. What each figure means: docs/statistics.md.\n' +
     'With --allocator the output says which allocator the program used, found by simulating the versions of glibc, ' +
     'and how many addresses follow from the calls alone.\n' +
     "With --mpatrol or --table the output is that of mpatrol's own trace reader, for traces of any format: its " +
