@@ -122,6 +122,11 @@ export function hasEvent(p: usize, end: usize): bool {
   return found
 }
 
+/** Whether nothing was read for good: the first line has an event that waits for its stack, or whose stack goes on. */
+function resumes(start: usize, p: usize, goesOn: bool): bool {
+  return Stack.waiting > 0 ? Stack.firstPlace().line == start : goesOn && p == start
+}
+
 /**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up; or until no time is
  * within reach of the first event.
@@ -129,7 +134,7 @@ export function hasEvent(p: usize, end: usize): bool {
  * @param knownStyle how times are written in earlier lines
  * @param knownStacks `stacks` of earlier lines
  * @param isLast no lines follow
- * @param ending stacks of these kinds do not end with the last line
+ * @param ending the kinds of stacks that may go on after the last line
  * @returns the number of events read
  */
 export function decode(
@@ -159,25 +164,10 @@ export function decode(
   let goesOn = false
   isOpen = false
   let last: i32 = -1
-  // What had been read before the first event that waits for its stack.
-  let safe = p
-  let safeEvents: u32 = 0
-  let safeLines: u32 = 0
-  let safeSkipped: u32 = 0
-  let safeUnread: u32 = 0
-  let safeHidden: u32 = 0
   while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES - MAX_STACK)) {
-    if (Stack.waiting == 0) {
-      safe = p
-      safeEvents = i
-      safeLines = read
-      safeSkipped = skipped
-      safeUnread = unread
-      safeHidden = hidden
-      stacks = Stack.seen
-    }
+    Stack.beginLine(p, i, read, skipped, unread, hidden)
     if (i > 0 && style == NO_STYLE && p - first >= TIME_WITHIN) break
-    const lf = findLf(p)
+    const lf = p == Stack.nextLine ? Stack.nextEnd : findLf(p)
     const lineEnd = endOfLine(p, lf)
     let next = lf + 1
     let set: u32 = 0
@@ -201,16 +191,17 @@ export function decode(
           store<u8>(Column.KIND + i, kind)
           store<u8>(Column.API + i, api)
           row = <i32>i
-          next = Stack.readStack(p, next, end, isLast)
-          if ((set & HAS_ADDRESS) == 0) hidden++
+          next = Stack.readStack(true, next, end, isLast)
         }
       } else {
         set = readLost(p, i)
         if (set != 0) store<u8>(Column.KIND + i, KIND_LOST)
         else {
-          row = Stack.eventOfStack(p, i)
-          if (row >= 0) next = Stack.readStack(0, next, end, isLast)
-          else isUnclear = isUntimed(p)
+          row = Stack.eventOfStack(lineEnd)
+          if (row >= 0) {
+            next = Stack.readStack(false, next, end, isLast)
+            if (next != 0) Stack.endWait()
+          } else isUnclear = isUntimed(p)
         }
       }
       goesOn = next == 0
@@ -228,7 +219,7 @@ export function decode(
       store<u32>(Column.MASK + ((<usize>i) << 2), set)
       all |= set
       i++
-    } else if (row < 0 && !isHeader(p)) {
+    } else if (row < 0 && !isHeader(p) && !Stack.isOfStack(p, lineEnd)) {
       if (isUnclear) {
         if (unread++ == 0) firstUnread = read
       } else if (skipped++ == 0) {
@@ -241,7 +232,10 @@ export function decode(
         store<u32>(Column.MASK + ((<usize>row) << 2), load<u32>(Column.MASK + ((<usize>row) << 2)) | HAS_STACK)
         all |= HAS_STACK
       }
-      if (set != 0) Stack.awaitStack(row, p, Stack.frames > 0)
+      if (set != 0) {
+        if ((set & HAS_ADDRESS) == 0) hidden++
+        Stack.awaitStack(Stack.frames > 0)
+      }
       read += Stack.stackLines
     }
     restoreEnd(lineEnd, lf)
@@ -255,17 +249,21 @@ export function decode(
     isOpen = open < i
     i = open
   }
-  if ((goesOn || Stack.waiting > 0) && !isRefused && !(p >= end && isLast)) {
-    isHeld = safe == start && (goesOn || p >= end) && end - start < MAX_HELD
-    if (isHeld || safe > start) {
-      p = safe
-      i = safeEvents
-      read = safeLines
-      skipped = safeSkipped
-      unread = safeUnread
-      hidden = safeHidden
-    } else stacks = Stack.seen
-  } else stacks = Stack.seen
+  if (!isRefused && !(p >= end && isLast)) {
+    // Events that wait for their stacks are read again. So that this takes bounded memory, the first may wait no more.
+    isHeld = (goesOn || p >= end) && resumes(start, p, goesOn) && end - start < MAX_HELD
+    while (!isHeld && Stack.waiting > 0 && Stack.firstPlace().line == start) Stack.forgetFirst()
+    if (Stack.waiting > 0) {
+      const place = Stack.firstPlace()
+      p = place.line
+      i = place.events
+      read = place.lines
+      skipped = place.skipped
+      unread = place.unread
+      hidden = place.hidden
+    }
+  }
+  stacks = Stack.seen
   position = p
   lines = read
   fields = all

@@ -1,4 +1,4 @@
-/** Ends of processes: the blocks of several that have ended are forgotten in one pass over all blocks. */
+/** Ends of processes: the memory blocks of several that have ended are forgotten in one pass over all. */
 
 import { blockAt, mixOf } from './block'
 import { blockEnd, removeBlock } from './blocks'
@@ -6,15 +6,15 @@ import { sequence } from './history'
 
 /** A pass examines at most this many blocks for each event since the last pass. */
 const BLOCKS_PER_EVENT: u32 = 8
-/** The upper bits of keys that the blocks of ended processes have: addresses have only zeros or only ones there. */
+/** Where the upper bits of a key begin: those of addresses are only zeros or only ones, so they tell the process. */
 const UPPER: u64 = 47
 const UPPER_MASK: u32 = 0x1_ffff
-/** A bit for each of these. */
+/** For each value of these bits, whether a process with it has ended: a bit. */
 const ENDED: usize = memory.data(16_384)
 let isWaiting = false
 let lastPass: u32 = 0
 
-/** Whether a process ended in this block of events. */
+/** Whether a process ended among the events of this block of the file. */
 export let hasEnds: bool = false
 
 export function resetEnds(): void {

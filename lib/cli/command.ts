@@ -26,7 +26,8 @@ export interface Flag {
 
 /** A flag. @param usage as the help shows it, such as `-o, --output FILE` @param more its other properties */
 export function flag(usage: string, help: string, more: Omit<Flag, 'name' | 'short' | 'value' | 'help'> = {}): Flag {
-  const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: (.+))?$/.exec(usage) ?? []
+  const [, short, name, value] = /^(?:-(\w), )?--([\w-]+)(?: (.+))?$/.exec(usage) ?? []
+  if (name === undefined) throw new TypeError(`${usage} is no usage of a flag`)
   return { name, ...(short !== undefined && { short }), ...(value !== undefined && { value }), help, ...more }
 }
 

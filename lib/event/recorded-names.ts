@@ -35,5 +35,6 @@ export function threadNameAt(batch: EventBatch, i: number): string | undefined {
 export function commandAt(batch: EventBatch, i: number): string | undefined {
   if (batch.kind[i] !== Kind.comment || (batch.mask[i] & IS_COMMAND) !== IS_COMMAND) return undefined
   const text = batch.strings.text(batch.text[i])
-  return text.startsWith('process ') ? text.slice(text.indexOf(': ') + 2) : undefined
+  const begin = text.indexOf(': ')
+  return text.startsWith('process ') && begin > 0 ? text.slice(begin + 2) : undefined
 }

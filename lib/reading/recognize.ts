@@ -15,7 +15,7 @@ export async function recognize({ head, failure }: Pick<Peeked, 'head' | 'failur
 }
 
 const MTRACE_REPORT =
-  'this is a report of the script mtrace: heapflow reads what the script does, the file that MALLOC_TRACE names'
+  'this is a report of the script mtrace: heapflow reads the input of the script, the file that MALLOC_TRACE names'
 
 /** What files are that no format here reads, and what to do, by their first bytes. */
 const OTHERS: readonly (readonly [beginning: string, reason: string])[] = [
@@ -32,7 +32,7 @@ const OTHERS: readonly (readonly [beginning: string, reason: string])[] = [
   ['\nMemory not freed:', MTRACE_REPORT],
   ['- 0x0000', MTRACE_REPORT],
   ['% time ', 'this is a summary of ltrace -c or strace -c, without single calls: run ltrace without -c'],
-  ['execve("', 'this is a log of strace, which shows no calls of malloc: hf-record and ltrace do'],
+  ['execve("', 'this is a log of strace, which has no calls of malloc: record the program with hf-record or ltrace'],
   ['\xff\xfe', 'this is text in UTF-16, as > of PowerShell writes it: convert it to UTF-8'],
 ]
 

@@ -3,6 +3,7 @@ import { EventBatch } from '../event/batch.js'
 import type { TextDecodeOptions } from '../event/format.js'
 import type { TraceHeader } from '../event/header.js'
 import type { StringTable } from '../event/strings.js'
+import { KERNEL_INPUT } from '../kernel/layouts/input.js'
 import type { Globals } from '../kernel/load.js'
 import type { StringsExports, StringsKernel } from '../kernel/strings.js'
 
@@ -33,6 +34,9 @@ export abstract class LogDecoder extends LineDecoder {
     super(name, maxLine, options, own)
   }
 
+  /** The number of bytes that the kernel has at least, if there are so many. */
+  protected readonly least: number = KERNEL_INPUT / 4
+
   /** The kernel, for this call. */
   protected abstract get kernel(): StringsKernel<LogExports>
 
@@ -55,7 +59,7 @@ export abstract class LogDecoder extends LineDecoder {
   protected override read(): EventBatch {
     const { input } = this
     const { run, columns, input: window } = this.kernel
-    const from = window.load(input, this.linesEnd)
+    const from = window.load(input, this.linesEnd, this.least)
     const count = this.decode(from, window.end)
     if (count === undefined) return this.nothing()
     this.skip(run.skipped.value, this.line + run.firstSkipped.value)

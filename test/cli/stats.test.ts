@@ -162,11 +162,15 @@ describe('hf-stats', () => {
     expect(text).toMatch(/^ +process {2}events +share {2}allocations +bytes +at peak +leaked {2}command$/m)
     expect(text).toMatch(/^ +2 +2 +28\.6 % +1 +400 +400 +400 {2}gcc -c a\.c$/m)
     expect(text).toMatch(/^ +5 +1 +14\.3 % +1 +400 +400 +400$/m)
-    expect(text).toMatch(/^ +\(other events\) +1 +14\.3 % +1 +500 +500 +500$/m)
+    expect(text).toMatch(/^ +\(no number\) +1 +14\.3 % +1 +500 +500 +500$/m)
     const leaks = (await shell('hf-stats --section leaks --width 200', input)).stdout.toString()
     expect(leaks).toMatch(/^Top processes by bytes leaked \(3 in all\)$/m)
-    expect(leaks).toMatch(/^ {13}500 +38\.5 % +38\.5 % +1 +100\.0 %$/m)
-    expect(leaks).toMatch(/^ {8}2 +400 +30\.8 % +69\.2 % +1 +100\.0 % {2}gcc -c a\.c$/m)
+    expect(leaks).toMatch(/^ {2}\(no number\) +500 +38\.5 % +38\.5 % +1 +100\.0 %$/m)
+    expect(leaks).toMatch(/^ +2 +400 +30\.8 % +69\.2 % +1 +100\.0 % {2}gcc -c a\.c$/m)
+    const listed = JSON.parse(
+      (await shell('hf-stats --json --section leaks --top 1', input)).stdout.toString(),
+    ) as object
+    expect(listed).toMatchObject({ processes: [{ value: 2, leaked: { bytes: 400 } }] })
     const json = JSON.parse((await shell('hf-stats --json', input)).stdout.toString()) as {
       processes: { value: number; command?: string }[]
     }
@@ -617,7 +621,7 @@ test('the shares of processes are of all events, also of those without a process
     'Processes',
     'process | events | share | allocations | bytes | at peak | leaked',
     '2 | 1 | 25.0 % | 1 | 5 | 5 | 5',
-    '(other events) | 3 | 75.0 % | 3 | 15 | 5 | 5',
+    '(no number) | 3 | 75.0 % | 3 | 15 | 5 | 5',
     '',
   ])
 })

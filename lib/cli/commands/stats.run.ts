@@ -175,13 +175,12 @@ function reduced(
   sections: readonly SectionName[],
   { sort, top, timeline: rows }: Reduction,
 ): Statistics {
-  const { processes, cpus, timeline } = statistics
+  const { cpus, timeline } = statistics
   // Functions and modules that were added up have no order.
   const sites = sortedSites(statistics.sites, sort ?? 'bytes')
   return {
     ...sectionRows({ ...statistics, sites }, sections, top),
     ...(sort !== undefined && { sites: sites.slice(0, top) }),
-    processes: processes.slice(0, top),
     cpus: cpus.slice(0, top),
     timeline: rows === undefined ? timeline : joinTimeline(timeline, rows),
   }

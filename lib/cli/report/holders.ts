@@ -19,6 +19,9 @@ interface ProcessShares extends Result.Shares {
   readonly command?: string
 }
 
+/** The name of the row of events without a process: in a recording, those of the first one. */
+export const NO_PROCESS = '(no number)'
+
 /** One row of a table. */
 type Holder = Result.SiteStatistics | Result.ThreadStatistics | ProcessShares | SizeShares
 
@@ -180,7 +183,7 @@ function processHolders({ threads, processes }: Result.Statistics): Holders | un
   return {
     what: 'processes',
     rows,
-    columns: [['process', (row) => String((row as ProcessShares).value ?? '')]],
+    columns: [['process', (row) => String((row as ProcessShares).value ?? NO_PROCESS)]],
     commands: rows.some(({ command }) => command !== undefined) && [
       ' command',
       (row) => visible((row as ProcessShares).command ?? ''),

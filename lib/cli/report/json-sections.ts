@@ -4,8 +4,8 @@ import type { SectionName } from './text.js'
 
 type Key = keyof Statistics
 
-/** The rows of the tables of holders: sites, or sizes if there are none, and threads. */
-const holders = ({ sites }: Statistics): Key[] => [hasSites(sites) ? 'sites' : 'sizes', 'threads']
+/** The rows of the tables of holders: sites, or sizes if there are none, processes, and threads. */
+const holders = ({ sites }: Statistics): Key[] => [hasSites(sites) ? 'sites' : 'sizes', 'processes', 'threads']
 
 /** What of the statistics the sections of the report show. */
 const KEYS: Readonly<Record<SectionName, (statistics: Statistics) => readonly Key[]>> = {

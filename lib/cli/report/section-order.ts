@@ -1,4 +1,5 @@
 import type { Shares, SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
+import { noShares } from '../../transforms/statistics/amounts.js'
 import { sizeShares } from './holders.js'
 import { handoffsOf } from './site-threads.js'
 import type { SectionName } from './text.js'
@@ -19,9 +20,9 @@ const RANKS: Partial<Record<SectionName, (row: Row) => Rank>> = {
   },
 }
 
-/** The statistics with the `top` sites, sizes and threads in the order of the first section that has one. */
+/** The statistics with the `top` sites, sizes, threads and processes in the order of the first section that has one. */
 export function sectionRows(statistics: Statistics, sections: readonly SectionName[], top = Infinity): Statistics {
-  const { sizes, sites, threads } = statistics
+  const { sizes, sites, threads, processes } = statistics
   const rank = sections.map((name) => RANKS[name]).find((one) => one !== undefined)
   const first = <T>(rows: readonly T[], row: (one: T) => Row): T[] => {
     if (rank === undefined) return rows.slice(0, top)
@@ -33,6 +34,7 @@ export function sectionRows(statistics: Statistics, sections: readonly SectionNa
     sizes: { ...sizes, exact: first(sizes.exact, sizeShares) },
     sites: first(sites, (site) => site),
     threads: first(threads, (thread) => thread),
+    processes: first(processes, (process) => ({ ...noShares(), ...process })),
   }
 }
 

@@ -5,7 +5,7 @@ import { actingThreads, sharesByProcess } from '../../transforms/statistics/thre
 import { TEMPORARY_DEFINITIONS, type TemporaryDefinition } from '../../transforms/option-values.js'
 import type { SITE_ORDERS } from '../defaults.js'
 import { grouped, share, tableLines, tableOf, visible, type Column } from './columns.js'
-import { hasSites } from './holders.js'
+import { hasSites, NO_PROCESS } from './holders.js'
 import { UNKNOWN_FIGURE } from './identity.js'
 import { labelledSites, threadColumns, type SiteNames } from './names.js'
 import { topOf } from './top-of.js'
@@ -150,7 +150,7 @@ export function cpuTable(cpus: Statistics['cpus'], top: number, columns: number)
   return tableLines(table, columns)
 }
 
-/** The events of each process, and the fate of the blocks that it allocated. The last row has all other events. */
+/** The events of each process, and the fate of the blocks that it allocated. The last row has those without one. */
 export function processTable({ processes, threads, events }: Statistics, top: number, columns: number): string[] {
   const others = events - sumOf(processes)
   if (processes.length + (others > 0 ? 1 : 0) < 2 || top === 0) return []
@@ -168,7 +168,7 @@ export function processTable({ processes, threads, events }: Statistics, top: nu
     ]
   }
   const rows = processes.slice(0, top).map((one) => row(String(one.value), one.events, one.value, one.command))
-  if (others > 0) rows.push(row('(other events)', others))
+  if (others > 0) rows.push(row(NO_PROCESS, others))
   const heads = ['process', 'events', 'share', ...(shares ? ['allocations', 'bytes', 'at peak', 'leaked'] : [])]
   return tableLines({ title: 'Processes', heads: [...heads, ...(hasCommands ? [' command'] : [])], rows }, columns)
 }

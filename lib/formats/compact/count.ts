@@ -5,6 +5,7 @@ import {
   CAN_BE_SKIPPED,
   CHECKSUM_BYTES,
   HEAD_BYTES,
+  isBlock,
   LEVEL,
   MAX_BODY,
   place,
@@ -19,7 +20,7 @@ const MAX_SECTIONS = 1 << 20
 
 const KNOWN: readonly number[] = Object.values(SECTION)
 /** Sections whose checksums are not needed here. */
-const LONG: readonly number[] = [SECTION.trace, SECTION.block, SECTION.checkpoint, SECTION.groups]
+const LONG: readonly number[] = [SECTION.trace, SECTION.block, SECTION.ending, SECTION.checkpoint, SECTION.groups]
 
 const ADVICE = 'its events are not counted, so it has no parts: --events selects from those that can be read'
 
@@ -65,7 +66,7 @@ function checkSections(size: number, source: Source): void {
       throw malformed(`no section begins here: ${ADVICE}`, at)
     const next = offset + SECTION_HEAD + length + CHECKSUM_BYTES
     if (head.length < SECTION_HEAD || next > size) throw truncated(`the input ends within a section: ${ADVICE}`, at)
-    if (type === SECTION.block && length >= BLOCK_HEAD) events += view.getUint32(SECTION_HEAD, true)
+    if (isBlock(type) && length >= BLOCK_HEAD) events += view.getUint32(SECTION_HEAD, true)
     else if (!LONG.includes(type)) {
       const body = sectionAt(offset, type, length, source)
       const isIndex = type === SECTION.index

@@ -179,12 +179,11 @@ export class CompactDecoder extends InputReader implements Decoder {
   }
 
   private open(type: number, body: Uint8Array): void {
-    const isEnding = type === Layout.SECTION.ending
-    const isBlock = isEnding || type === Layout.SECTION.block
+    const isBlock = Layout.isBlock(type)
     if (this.groups !== undefined && !isBlock) throw malformed('a block is missing', this.at())
     if (type === Layout.SECTION.trace) this.openTrace(body)
     else if (type === Layout.SECTION.groups) this.groups = readGroups(body)
-    else if (isBlock) this.openBlock(body, isEnding)
+    else if (isBlock) this.openBlock(body, type === Layout.SECTION.ending)
     else if (type === Layout.SECTION.checkpoint) this.openCheckpoint(body)
     else if (type === Layout.SECTION.index) this.openIndex(body)
     else if (type === Layout.SECTION.end) this.openEnd(body)

@@ -28,6 +28,11 @@ export const SECTION = {
 } as const
 export const CAN_BE_SKIPPED = 0x20
 
+/** Whether a section of this type is a block. */
+export function isBlock(type: number): boolean {
+  return type === SECTION.block || type === SECTION.ending
+}
+
 /** A section has its type, the length of its body, the body, and a checksum of all of this. */
 export const SECTION_HEAD = 5
 export const CHECKSUM_BYTES = 4

@@ -3,10 +3,11 @@ import { truncated } from '../../event/error.js'
 import type { TextDecodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { StringTable } from '../../event/strings.js'
+import { LF } from '../../text/ascii.js'
 import { ADVICE } from '../../text/last-line.js'
 import { LogDecoder } from '../../text/log-decoder.js'
 import { withFrames } from './frames.js'
-import { FTRACE, NO_STYLE, PERF, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
+import { FTRACE, MAX_HELD, NO_STYLE, PERF, TICKS, TIME_WITHIN, tracepointsKernel } from './kernel.js'
 import { PAGE_SIZE } from './info.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
@@ -28,6 +29,9 @@ export class TracepointsDecoder extends LogDecoder {
   private unread = 0
   private firstUnread = 0
   private hidden = 0
+  /** The input was truncated. */
+  private isOver = false
+  protected override readonly least = MAX_HELD + MAX_LINE
   /** Objects of this decoder, because another header object begins another trace. */
   private readonly header = { ...HEADER }
   private readonly headerOfTicks = { ...HEADER_OF_TICKS }
@@ -55,23 +59,25 @@ export class TracepointsDecoder extends LogDecoder {
   }
 
   protected override read(): EventBatch {
-    if (this.linesEnd - this.input.pos < this.leastLength && !this.mustRead) return this.nothing()
+    if (this.linesEnd - this.input.pos < this.leastLength && !this.mustRead && !this.isOver) return this.nothing()
     const batch = super.read()
     // Of a line without a line feed, the base says so.
-    if (this.kernel.run.isOpen.value !== 0 && !this.isCut)
+    if (this.kernel.run.isOpen.value !== 0 && !this.isCut && !this.isOver)
       this.failure = truncated(NO_EMPTY_LINE, this.here(batch.count))
     return batch
   }
 
   protected override decode(from: number, end: number): number | undefined {
     const { run } = this.kernel
-    const { pageSize, style, mustRead, isCut } = this
-    const mayGoOn = this.takesLastLine || !this.ended ? 0 : isCut ? PERF | FTRACE : PERF
-    const stacks = isCut && this.isFrameCut() ? this.stacks | PERF : this.stacks
-    const count = run.decode(from, end, BATCH_EVENTS, pageSize, style, stacks, mustRead, mayGoOn)
+    const { pageSize, style } = this
+    const isLast = (this.mustRead || this.isOver) && this.hasLastLine(end - from)
+    const isCut = this.isCut || this.isOver
+    const mayGoOn = this.takesLastLine || !(this.ended || this.isOver) ? 0 : isCut ? PERF | FTRACE : PERF
+    const stacks = this.isCut && this.isFrameCut() ? this.stacks | PERF : this.stacks
+    const count = run.decode(from, end, BATCH_EVENTS, pageSize, style, stacks, isLast, mayGoOn)
     // The header depends on how times are written, so a limited number of earlier events waits for the first time.
-    const isLast = this.mustRead || end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
-    if (run.isHeld.value !== 0 || (count > 0 && run.style.value === NO_STYLE && !isLast)) {
+    const isTimed = isLast || end - run.first.value >= TIME_WITHIN || run.isRefused.value !== 0
+    if (run.isHeld.value !== 0 || (count > 0 && run.style.value === NO_STYLE && !isTimed)) {
       // Reading them again for every line would take quadratic time.
       const length = this.linesEnd - this.input.pos
       this.leastLength = length + (length >> 3) + 1
@@ -84,6 +90,17 @@ export class TracepointsDecoder extends LogDecoder {
     this.style = run.style.value
     this.stacks = run.stacks.value
     return count
+  }
+
+  /** Whether the kernel has the last line, or the one after its last is too long, if it has a number of bytes. */
+  private hasLastLine(size: number): boolean {
+    const { bytes, pos } = this.input
+    return size >= this.linesEnd - pos || bytes.lastIndexOf(LF, pos + size - 1) < pos + size - MAX_LINE
+  }
+
+  override endTruncated(): void {
+    super.endTruncated()
+    this.isOver = true
   }
 
   /** Whether the line without a line feed may be the first of a stack. */

@@ -1,6 +1,6 @@
 import { formatFrame, type Frame } from '../../event/frame.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
-import { SPACE } from '../../text/ascii.js'
+import { LF } from '../../text/ascii.js'
 
 /** The address at the end of a line of ftrace. */
 const AFTER = /(?<=.) [<(](?:0x)?([0-9a-f]{1,16})[>)]$/
@@ -15,7 +15,7 @@ export function withFrames(strings: StringTable): StringTable {
   const table = new StringTable()
   for (let id = 0; id < strings.size; id++) {
     const bytes = strings.view(id)
-    if (bytes[0] <= SPACE) table.add(encodeText(formatFrame(frameOf(decodeText(bytes.subarray(1))))))
+    if (bytes[0] === LF) table.add(encodeText(formatFrame(frameOf(decodeText(bytes.subarray(1))))))
     else table.addFrom(strings, id)
   }
   for (let list = 0; list < strings.listCount; list++) table.addList(strings.listView(list))

@@ -2,7 +2,7 @@ import type { Globals } from '../../kernel/load.js'
 import { withStrings, type StringsKernel } from '../../kernel/strings.js'
 import type { LogExports } from '../../text/log-decoder.js'
 
-export { FTRACE, NO_STYLE, PERF, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.js'
+export { FTRACE, MAX_HELD, NO_STYLE, PERF, TICKS, TIME_WITHIN } from '../../kernel/layouts/tracepoints.js'
 
 /** The exports of kernel/tracepoints.ts, which documents them. */
 interface TracepointsExports

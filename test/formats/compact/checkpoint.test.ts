@@ -78,6 +78,21 @@ describe('a trace with checkpoints', () => {
     },
   )
 
+  it('counts events of blocks with ends of processes, and reads only the heads of these', () => {
+    const { header, events } = processes(5, 20_000)
+    const bytes = encodeAll(compact.encoder(), batchesOf(events, header))
+    let read = 0
+    const reader = (offset: number, length: number) => {
+      const part = readerOf(bytes)(offset, length)
+      read += part.length
+      return part
+    }
+    expect(countEvents(bytes.length, reader)).toBeUndefined()
+    expect(read).toBeLessThan(1000)
+    const size = bytes.length - 4
+    expect(() => countEvents(size, readerOf(bytes.subarray(0, size)))).toThrow(/event 20001: truncated/)
+  })
+
   it.each(Object.entries(LEVEL))('forgets the blocks of processes that have ended, at the %s level', (_, level) => {
     const { header, events } = processes(5, 20_000)
     const bytes = encodeAll(compact.encoder({ level, checkpoint: 4096 }), batchesOf(events, header))
