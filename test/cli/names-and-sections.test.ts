@@ -46,7 +46,9 @@ describe('hf-stats', () => {
     const keysOf = async (flags: string) =>
       Object.keys(JSON.parse((await shell(`hf-stats --json ${flags} ${MTRC}`)).stdout.toString()) as object)
     const always = ['complete', 'filtered', 'identified', 'exact', 'full']
-    expect((await keysOf('--section leaks')).toSorted()).toEqual([...always, 'leaked', 'sites', 'threads'].toSorted())
+    expect((await keysOf('--section leaks')).toSorted()).toEqual(
+      [...always, 'leaked', 'sites', 'processes', 'threads'].toSorted(),
+    )
     const both = await keysOf('--section sizes --section reallocs')
     expect(both.toSorted()).toEqual([...always, 'sizes', 'reallocs'].toSorted())
   })
