@@ -133,7 +133,7 @@ function isOfNow(p: usize): bool {
 
 /** Whether a line, `COMM-PID [CPU] TIME: <stack trace>`, begins a stack of the kernel, or of the program. */
 function beginningAt(p: usize, end: usize): u32 {
-  if (load<u8>(end - 1) != GREATER) return 0
+  if (end == p || load<u8>(end - 1) != GREATER) return 0
   for (let q = findEither(p, LESS); load<u8>(q) != LF; q = findEither(q + 1, LESS)) {
     if (load<u64>(q + 1) == STACK_TR) return OF_KERNEL
     if (load<u64>(q + 1) == USER_STA) return OF_PROGRAM
