@@ -110,13 +110,18 @@ function ownerLength(p: usize): u32 {
     const c = load<u8>(q)
     if (c == BRACKET) {
       const after = decimal(q + 1, NUMBER)
-      if (after != 0 && load<u8>(after) == CLOSING_BRACKET) return <u32>(after + 1 - p)
+      if (after != 0 && load<u8>(after) == CLOSING_BRACKET) return bounded(after + 1 - p)
     } else if (c == DASH && latency == 0) {
       const after = decimal(q + 1, NUMBER)
       if (after != 0 && load<u8>(after) == SPACE) latency = decimal(skipSpaces(after), NUMBER)
     }
   }
-  return latency == 0 ? 0 : <u32>(latency - p)
+  return latency == 0 ? 0 : bounded(latency - p)
+}
+
+/** A length, or 0 if it is longer than what may be read beyond a line. */
+function bounded(length: usize): u32 {
+  return length > MOST_OWNER ? 0 : <u32>length
 }
 
 /** Whether a line is of the thread and the CPU of an event that waits. */

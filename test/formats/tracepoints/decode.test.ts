@@ -453,6 +453,12 @@ describe('stacks between lines of other CPUs', () => {
     expect(given).toBeGreaterThan(all.events.length - 200)
   })
 
+  it('are of no event whose thread and CPU are far apart', () => {
+    const far = `${line(`x-1${' '.repeat(4000)}[000]`)}${line('y-2 [000]', '<stack trace>')} => f\n`
+    const { events } = decode(WARM + far)
+    expect(events.map(({ stack }) => stack)).toEqual([['warm'], undefined])
+  })
+
   it('leave names as they are', () => {
     const named = line('x-1 [000]', 'kmem_cache_free: call_site=f ptr=0x10 name=\tdead')
     const { events } = decode(WARM + named)
